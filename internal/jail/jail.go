@@ -1,0 +1,107 @@
+// Package jail is the contract of the boundary that the operating system
+// enforces round the processes of a session.
+//
+// A [Plan] is pure data: what a process may write, what is hidden from it,
+// what it may reach. A [Wall] turns a Plan into a running process or refuses;
+// it never runs a process with less than the Plan says. [Probe] tries the
+// promises through the real wall, and a wall that does not bite is missing.
+// Only packages below jail start processes.
+package jail
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/permit"
+)
+
+// NetMode says what network a process sees. The zero value is none.
+type NetMode uint8
+
+const (
+	NetNone             NetMode = iota // a network namespace with nothing but its own loopback
+	UnrestrictedNetwork                // the host's network, as is
+)
+
+// Plan is a boundary, as data. All paths are absolute, clean and free of
+// symbolic links unless the field says otherwise; [Profile.Plan] makes them so.
+type Plan struct {
+	Profile   string   // the name it was made from, for people and receipts
+	Workspace string   // writable unless ReadOnly
+	Dir       string   // working directory
+	Write     []string // further writable directories
+	ReadOnly  bool     // the workspace is read-only too
+	Protect   []string // read-only inside what is writable; existing ones are pinned against rename
+	Absent    []string // protected names that do not exist yet: what appears there is quarantined after the run
+	Mask      []string // credential stores, control sockets, Reeve's own state: hidden
+	Expose    []Expose // single things bound in although a mask covers their place: the session's hook socket
+	Net       NetMode
+	NoUnix    bool     // no unix sockets to the outside (strict)
+	Env       []string // the whole environment, NAME=value
+	Limits    Limits
+}
+
+// Expose binds one host path to one place inside.
+type Expose struct{ From, To string }
+
+// Limits bound what one process tree may use. Zero means the wall's default.
+type Limits struct {
+	Wall     time.Duration
+	CPU      time.Duration
+	FileSize int64 // bytes a single file may grow to
+	Files    uint64
+	Scratch  int64 // bytes of the private temporary directory
+}
+
+// Cmd is a program to start inside a Plan.
+type Cmd struct {
+	Argv                  []string
+	Stdin, Stdout, Stderr *os.File
+	TTY                   *os.File // becomes the controlling terminal, with the three streams, when set
+}
+
+// Process is a running tree. Wait returns after the whole tree is gone.
+type Process interface {
+	Wait() (Exit, error)
+	// Stop sends SIGTERM to the tree and SIGKILL after grace (contract Y74: 2 s).
+	Stop(grace time.Duration)
+	Signal(sig os.Signal) error
+	PID() int
+	// Contains reports whether the host process pid runs inside this tree's boundary.
+	Contains(pid int) bool
+}
+
+// Exit says how a tree ended.
+type Exit struct {
+	Code   int // the program's own, or 128+signal
+	Held   []string
+	Unheld []string // limits asked for that this wall could not hold
+}
+
+// Wall builds one kind of boundary.
+type Wall interface {
+	Name() string
+	// Ready reports the state of this wall here, probing it at most once per
+	// boot, wall binary and plan schema.
+	Ready(ctx context.Context) Readiness
+	// Start spends p for digest and starts cmd inside plan, or fails having
+	// started nothing. It never runs unprotected.
+	Start(ctx context.Context, p permit.Permit, digest [32]byte, plan Plan, cmd Cmd) (Process, error)
+}
+
+// Readiness is what doctor says of a wall.
+type Readiness struct {
+	State  reeve.Sandbox
+	Engine string  // program, version, digest
+	Checks []Check // every promise tried
+	Fix    string  // what to install or set, where State is not ready
+}
+
+// Check is one promise tried through the real wall.
+type Check struct {
+	Name   string // "write outside the workspace"
+	Held   bool
+	Detail string // what happened, with the errno
+}
