@@ -1,0 +1,251 @@
+// Package config says where Reeve keeps things and holds the few settings a
+// person may change.
+//
+// The settings live in config.toml in the configuration directory. The file
+// is TOML; an unknown key is refused with its line and column; a key that is
+// absent has the default written in the doc tag of its field below, which is
+// also the manual ([Manual]). The file must belong to the person (or root)
+// and must not be writable by group or others.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"time"
+
+	toml "github.com/pelletier/go-toml/v2"
+)
+
+// Paths are the directories of one installation, absolute.
+type Paths struct {
+	Config string // config.toml, policy.toml
+	State  string // audit.db, sessions/, the sockets
+	Data   string // what add-ons and skills bring
+	Home   string // the person's home directory
+}
+
+// Dirs finds the directories: below REEVE_HOME where that is set, else below
+// the XDG base directories, else in the home directory. Relative values are
+// refused.
+func Dirs(getenv func(string) string) (Paths, error) {
+	home := getenv("HOME")
+	if home == "" || !filepath.IsAbs(home) {
+		return Paths{}, fmt.Errorf("HOME is %q: set it to the absolute path of your home directory", home)
+	}
+	home = filepath.Clean(home)
+	if root := getenv("REEVE_HOME"); root != "" {
+		if !filepath.IsAbs(root) {
+			return Paths{}, fmt.Errorf("REEVE_HOME is %q: it must be an absolute path", root)
+		}
+		root = filepath.Clean(root)
+		return Paths{filepath.Join(root, "config"), filepath.Join(root, "state"), filepath.Join(root, "data"), home}, nil
+	}
+	under := func(env, fallback string) string {
+		base := getenv(env)
+		if base == "" || !filepath.IsAbs(base) { // the XDG base directory specification: ignore a relative value
+			base = filepath.Join(home, fallback)
+		}
+		return filepath.Join(base, "reeve")
+	}
+	return Paths{under("XDG_CONFIG_HOME", ".config"), under("XDG_STATE_HOME", ".local/state"), under("XDG_DATA_HOME", ".local/share"), home}, nil
+}
+
+// Config is every setting. The doc tags are the manual.
+type Config struct {
+	Gate struct {
+		Mode         string `toml:"mode" default:"default" doc:"mode of a new session: plan, auto or default. dangerous is refused here (G56)."`
+		HookDeadline string `toml:"hook_deadline" default:"570s" doc:"a hook is answered at the latest after this time, with deny if need be; at most 590s."`
+		MaxCalls     int    `toml:"max_calls" default:"10000" doc:"calls one session may make before everything in it is denied."`
+		MaxDepth     int    `toml:"max_depth" default:"8" doc:"how deep calls may nest."`
+	} `toml:"gate"`
+	Approval struct {
+		Unattended string `toml:"unattended" default:"wait" doc:"wait: a question from a hook or a run stands until its deadline and can be answered from any terminal. deny: nobody watching means deny at once."`
+		Deadline   string `toml:"deadline" default:"9m" doc:"how long a question stands; then it is a denial (A53). At most 24h."`
+	} `toml:"approval"`
+	Sandbox struct {
+		Profile string   `toml:"profile" default:"agent" doc:"profile of reeve run where none is named."`
+		Write   []string `toml:"write" doc:"further directories every run may write; never / or the home directory itself."`
+		PassEnv []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
+	} `toml:"sandbox"`
+	Audit struct {
+		IntentTimeout string `toml:"intent_timeout" default:"10s" doc:"an intent that is not durable within this time is a denial."`
+	} `toml:"audit"`
+	Redact struct {
+		Secrets []string `toml:"secrets" doc:"names of environment variables of the daemon whose values are masked wherever they appear."`
+	} `toml:"redact"`
+	Daemon struct {
+		Idle string `toml:"idle" default:"0s" doc:"end the daemon after this long without a session, a question or a client; 0s = never."`
+	} `toml:"daemon"`
+
+	file string
+}
+
+// MaxFile bounds config.toml, in bytes.
+const MaxFile = 256 << 10
+
+// Load reads config.toml in dir. A file that does not exist gives the
+// defaults; every other fault is an error that names the file and the place.
+func Load(dir string) (*Config, error) {
+	file := filepath.Join(dir, "config.toml")
+	src, err := readOwned(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Parse(file, nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	return Parse(file, src)
+}
+
+// Parse reads the text of a settings file; file is its name for errors.
+func Parse(file string, src []byte) (*Config, error) {
+	if len(src) > MaxFile {
+		return nil, fmt.Errorf("%s: %d bytes; at most %d are read", file, len(src), MaxFile)
+	}
+	c := &Config{file: file}
+	setDefaults(reflect.ValueOf(c).Elem())
+	dec := toml.NewDecoder(bytes.NewReader(src))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(c); err != nil {
+		return nil, positioned(file, err)
+	}
+	return c, c.check()
+}
+
+func positioned(file string, err error) error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, col := strict.Errors[0].Position()
+		return fmt.Errorf("%s:%d:%d: unknown key %q; see reeve config explain", file, row, col, strings.Join(strict.Errors[0].Key(), "."))
+	}
+	var bad *toml.DecodeError
+	if errors.As(err, &bad) {
+		row, col := bad.Position()
+		return fmt.Errorf("%s:%d:%d: %s", file, row, col, bad.Error())
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+func (c *Config) check() error {
+	switch c.Gate.Mode {
+	case "plan", "auto", "default":
+	case "dangerous":
+		return fmt.Errorf("%s: gate.mode: dangerous mode is never set by configuration; it is chosen for one session, by typing a phrase", c.file)
+	default:
+		return fmt.Errorf("%s: gate.mode is %q; it is one of plan, auto, default", c.file, c.Gate.Mode)
+	}
+	switch c.Approval.Unattended {
+	case "wait", "deny":
+	default:
+		return fmt.Errorf("%s: approval.unattended is %q; it is wait or deny", c.file, c.Approval.Unattended)
+	}
+	if c.Gate.MaxCalls < 1 || c.Gate.MaxDepth < 1 || c.Gate.MaxDepth > 64 {
+		return fmt.Errorf("%s: gate.max_calls must be at least 1 and gate.max_depth between 1 and 64", c.file)
+	}
+	for _, d := range []struct {
+		key, value string
+		min, max   time.Duration
+	}{
+		{"gate.hook_deadline", c.Gate.HookDeadline, 100 * time.Millisecond, 590 * time.Second},
+		{"approval.deadline", c.Approval.Deadline, time.Second, 24 * time.Hour},
+		{"audit.intent_timeout", c.Audit.IntentTimeout, time.Second, time.Minute},
+		{"daemon.idle", c.Daemon.Idle, 0, 365 * 24 * time.Hour},
+	} {
+		v, err := time.ParseDuration(d.value)
+		if err != nil {
+			return fmt.Errorf("%s: %s is %q; write a duration such as 90s or 9m", c.file, d.key, d.value)
+		}
+		if v < d.min || v > d.max {
+			return fmt.Errorf("%s: %s is %s; it must lie between %s and %s", c.file, d.key, d.value, d.min, d.max)
+		}
+	}
+	return nil
+}
+
+// Duration reads a duration that Parse has checked.
+func Duration(s string) time.Duration {
+	d, _ := time.ParseDuration(s)
+	return d
+}
+
+func setDefaults(v reflect.Value) {
+	each(v, "", func(_ string, f reflect.StructField, v reflect.Value) {
+		def := f.Tag.Get("default")
+		switch {
+		case def == "":
+		case v.Kind() == reflect.String:
+			v.SetString(def)
+		case v.Kind() == reflect.Int:
+			var n int
+			fmt.Sscan(def, &n)
+			v.SetInt(int64(n))
+		}
+	})
+}
+
+// each calls f for every setting, in the order of the struct.
+func each(v reflect.Value, prefix string, f func(key string, field reflect.StructField, v reflect.Value)) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		key := field.Tag.Get("toml")
+		switch {
+		case key == "":
+		case field.Type.Kind() == reflect.Struct:
+			each(v.Field(i), prefix+key+".", f)
+		default:
+			f(prefix+key, field, v.Field(i))
+		}
+	}
+}
+
+// Setting is one line of reeve config explain.
+type Setting struct{ Key, Value, Default, Doc string }
+
+// Settings lists every setting with its value and its default.
+func (c *Config) Settings() []Setting {
+	var all []Setting
+	each(reflect.ValueOf(c).Elem(), "", func(key string, f reflect.StructField, v reflect.Value) {
+		all = append(all, Setting{key, fmt.Sprint(v.Interface()), f.Tag.Get("default"), f.Tag.Get("doc")})
+	})
+	return all
+}
+
+// Manual is docs/config.md: every setting, from the struct itself.
+func Manual() string {
+	var b strings.Builder
+	b.WriteString("# Settings\n\n`config.toml` in the configuration directory (`~/.config/reeve`, or `$REEVE_HOME/config`). Unknown keys are refused with their line and column. `reeve config explain` prints each value and where it comes from. This page is generated from `internal/config`.\n\n| key | default | meaning |\n|---|---|---|\n")
+	for _, s := range new(Config).Settings() {
+		def := s.Default
+		if def == "" {
+			def = "none"
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", s.Key, def, s.Doc)
+	}
+	return b.String()
+}
+
+// readOwned reads a file a person keeps, refusing one that others could have
+// written.
+func readOwned(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != uint32(os.Getuid()) && st.Uid != 0 {
+		return nil, fmt.Errorf("%s belongs to user %d: it must belong to you or to root", file, st.Uid)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("%s may be written by others (mode %04o): run chmod go-w on it", file, info.Mode().Perm())
+	}
+	if info.Size() > MaxFile {
+		return nil, fmt.Errorf("%s: %d bytes; at most %d are read", file, info.Size(), MaxFile)
+	}
+	return os.ReadFile(file)
+}
