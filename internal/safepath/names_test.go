@@ -1,0 +1,70 @@
+package safepath
+
+import "testing"
+
+func TestCredentialNamesFailClosedWhereverTheyStand(t *testing.T) {
+	for _, name := range []string{
+		".env", "services/api/.env.production", "/w/.ENV", ".env.local", ".ssh", "/home/u/.ssh/known_hosts", "/root/.SSH/id",
+		"a/id_rsa", "id_ed25519", "tls/server.pem", "tls/server.key", ".git/config", "vendor/lib/.git/config",
+		".git/modules/x/config", "/home/u/.aws/credentials", "/home/u/.config/gcloud/x", "/home/u/.config/gh/hosts.yml", ".npmrc", ".netrc", ".pypirc",
+		".git-credentials", "/h/.cargo/credentials.toml", "/h/.cargo/credentials", "/h/.docker/config.json", "/h/.config/google-chrome-beta/Default/Cookies",
+		"/h/.mozilla/firefox/x/logins.json", "/h/.claude/.credentials.json", "/h/.codex/auth.json", ".e\u200cnv", "id_r\u017fa", "\u212aeys/x.\u212aey",
+	} {
+		if !Credential(name) {
+			t.Errorf("Credential(%q) = false, want true", name)
+		}
+	}
+	for _, name := range []string{
+		"", "/", "main.go", "env", ".envrc.md", ".env.example", ".env.production.sample", ".env.template", "id_rsa.pub", "config", "sub/config",
+		".github/config", ".git/HEAD", ".docker/Dockerfile", ".config/nvim/init.lua", "certifi/cacert.pem", "credentials.go", ".cargo/config.toml", "keys/readme",
+	} {
+		if Credential(name) {
+			t.Errorf("Credential(%q) = true, want false", name)
+		}
+	}
+}
+
+func TestProtectedNamesHoldAtAnyDepthAndInAnyCase(t *testing.T) {
+	for _, name := range []string{
+		".git", ".git/hooks/pre-commit", "vendor/a/.git/config", ".claude/settings.json", ".CLAUDE/x", ".vscode/tasks.json", ".idea", ".mcp.json",
+		".a3s/permissions.acl", ".agents/x", ".codex/config.toml", "a/.bashrc", ".gitmodules", ".g\u200cit/config", "/w/.Git",
+	} {
+		if !Protected(name) {
+			t.Errorf("Protected(%q) = false, want true", name)
+		}
+	}
+	for _, name := range []string{"", ".", "git", ".github/workflows/ci.yml", ".gitignore", ".gitattributes", "claude", "a.git/x", "src/vscode"} {
+		if Protected(name) {
+			t.Errorf("Protected(%q) = true, want false", name)
+		}
+	}
+}
+
+func TestGateConfigIsWhatInstallsTheGate(t *testing.T) {
+	for _, name := range []string{
+		"/h/.claude", "/h/.claude/settings.json", "/h/.claude/settings.local.json", "w/.claude/hooks/x.sh", ".codex/config.toml", ".gemini/settings.json",
+		".mcp.json", "/h/.claude.json", ".claude/plugins/a/b", ".claude/agents/x.md",
+	} {
+		if !GateConfig(name) {
+			t.Errorf("GateConfig(%q) = false, want true", name)
+		}
+	}
+	for _, name := range []string{"/h/.claude/projects/x.jsonl", ".claude/todos/1.json", "settings.json", ".vscode/settings.json", "hooks/x"} {
+		if GateConfig(name) {
+			t.Errorf("GateConfig(%q) = true, want false", name)
+		}
+	}
+}
+
+func TestAWorkspaceInsideAnAgentsFolderIsNotProtectedWhole(t *testing.T) {
+	const ws = "/h/.claude/worktrees/w"
+	if m := scanNames(ws+"/main.go", len(ws)); m.protected || m.gate || m.credential {
+		t.Errorf("a source file of the workspace is marked %+v", m)
+	}
+	if m := scanNames(ws+"/.claude/settings.json", len(ws)); !m.protected || !m.gate {
+		t.Errorf("settings inside the workspace are marked %+v", m)
+	}
+	if m := scanNames("/h/.ssh/w/x", len("/h/.ssh/w")); !m.credential {
+		t.Errorf("a workspace inside a credential store is marked %+v", m)
+	}
+}
