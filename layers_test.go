@@ -1,0 +1,482 @@
+package reeve_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// rooms is the house: every package, what it may do to the world, and which
+// packages of ours it may import. A new package gets its row in the same
+// change; a row is never widened to make a build pass.
+//
+// Names stand below internal/, except reeve (the root), client and cmd/reeve.
+// Data walks one way: ingress, kernel, policy, approval, tool in its jail,
+// redact, audit. What a package may do:
+//
+//	pure       knows neither clock, disk, network nor process
+//	net        opens or accepts connections
+//	exec       starts processes, in any of its files
+//	exec=FILE  starts processes, in that file only
+//	part       a part that its siblings may import; other siblings never meet
+//	test       imported by tests only
+//	all        may import every room: the wiring
+const rooms = `
+reeve            pure       :
+
+permit           pure       : reeve
+tool                        : reeve permit
+policy           pure       : reeve tool
+shellread        pure       : reeve
+flow             pure       : reeve
+redact           pure       : reeve
+
+durable                     :
+safepath                    : reeve
+config                      : reeve durable
+jail                        : reeve permit
+
+policy/load                 : reeve tool policy safepath durable
+policy/trial                : reeve tool policy
+approval                    : reeve
+session                     : reeve durable safepath
+audit                       : reeve durable
+kernel                      : reeve permit tool policy flow approval safepath
+
+jail/seccomp     part       : reeve
+jail/pty                    : reeve
+jail/bwrap       exec       : reeve permit jail jail/seccomp safepath
+jail/host        exec       : reeve permit jail
+jail/jailtest    exec test  : reeve permit jail testuser
+
+tool/files                  : reeve permit tool safepath durable
+tool/shell                  : reeve permit tool jail shellread
+tool/git                    : reeve permit tool jail safepath
+tool/foreign                : reeve permit tool shellread
+tool/tooltest    test       : reeve permit tool
+
+localsock        net exec=spawn.go :
+client           net        : reeve localsock
+
+ingress/args     part       : reeve tool
+ingress/hook                : reeve client ingress/args
+ingress/run                 : reeve client
+ingress/exec                : reeve client ingress/args
+
+testuser         exec test  :
+daemon           net        : all
+cmd/reeve                   : all
+`
+
+const module = "github.com/reeve-gate/reeve"
+
+// room is one row.
+type room struct {
+	name    string
+	may     []string
+	imports []string
+}
+
+func (r *room) can(what string) bool { return slices.Contains(r.may, what) }
+
+func readRooms(t *testing.T) map[string]*room {
+	t.Helper()
+	byName := map[string]*room{}
+	for line := range strings.Lines(rooms) {
+		left, right, found := strings.Cut(line, ":")
+		words := strings.Fields(left)
+		if len(words) == 0 {
+			continue
+		}
+		if !found {
+			t.Fatalf("row %q has no colon", line)
+		}
+		if byName[words[0]] != nil {
+			t.Fatalf("package %s has two rows", words[0])
+		}
+		byName[words[0]] = &room{name: words[0], may: words[1:], imports: strings.Fields(right)}
+	}
+	return byName
+}
+
+// roomOf names the room of a directory of the module.
+func roomOf(dir string) string {
+	if dir == "." {
+		return "reeve"
+	}
+	return strings.TrimPrefix(dir, "internal/")
+}
+
+// ourRoom names the room that an import path belongs to, or "".
+func ourRoom(importPath string) string {
+	if importPath == module {
+		return "reeve"
+	}
+	rest, ours := strings.CutPrefix(importPath, module+"/")
+	if !ours {
+		return ""
+	}
+	return strings.TrimPrefix(rest, "internal/")
+}
+
+// source is one Go file of the tree.
+type source struct {
+	path string // slashes, relative to the module's root
+	dir  string
+	test bool
+	text []byte
+	set  *token.FileSet
+	ast  *ast.File
+}
+
+func (s *source) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.path, s.set.Position(n.Pos()).Line)
+}
+
+// imports maps the local name of each import to its path; "_" and "." as written.
+func (s *source) imports() []imported {
+	var all []imported
+	for _, spec := range s.ast.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		local := path[strings.LastIndexByte(path, '/')+1:]
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		all = append(all, imported{local, path, spec})
+	}
+	return all
+}
+
+type imported struct {
+	local, path string
+	node        ast.Node
+}
+
+// tree reads every Go file once. It reads the files itself, so that the test
+// cache notices a change.
+var tree = sync.OnceValues(func() ([]*source, error) {
+	var all []*source
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if path != "." && skipDir(d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return fmt.Errorf("parse %s: %w", path, err)
+		}
+		path = filepath.ToSlash(path)
+		dir := "."
+		if i := strings.LastIndexByte(path, '/'); i >= 0 {
+			dir = path[:i]
+		}
+		all = append(all, &source{path, dir, strings.HasSuffix(path, "_test.go"), text, set, file})
+		return nil
+	})
+	return all, err
+})
+
+// skipDir names what the go command does not build either, and build output.
+func skipDir(name string) bool {
+	return name == "testdata" || name == "bin" || name == "node_modules" || name == "vendor" ||
+		strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
+}
+
+func sources(t *testing.T) []*source {
+	t.Helper()
+	all, err := tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// code is the files that ship.
+func code(t *testing.T) []*source {
+	return slices.DeleteFunc(slices.Clone(sources(t)), func(s *source) bool { return s.test })
+}
+
+func TestEveryPackageHasItsRow(t *testing.T) {
+	table := readRooms(t)
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		name := roomOf(s.dir)
+		if !seen[name] && table[name] == nil {
+			t.Errorf("%s: package %s has no row in layers_test.go; adding the row is part of adding the package", s.path, name)
+		}
+		seen[name] = true
+	}
+}
+
+func TestPackagesImportOnlyWhatTheirRowNames(t *testing.T) {
+	table := readRooms(t)
+	for _, s := range code(t) {
+		r := table[roomOf(s.dir)]
+		if r == nil {
+			continue // TestEveryPackageHasItsRow says so
+		}
+		for _, imp := range s.imports() {
+			ours := ourRoom(imp.path)
+			if ours == "" {
+				continue
+			}
+			if !slices.Contains(r.imports, "all") && !slices.Contains(r.imports, ours) {
+				t.Errorf("%s: %s may not import %s", s.at(imp.node), r.name, ours)
+			}
+			if target := table[ours]; target != nil && target.can("test") {
+				t.Errorf("%s: %s is for tests; %s ships", s.at(imp.node), ours, r.name)
+			}
+		}
+	}
+}
+
+// TestRowsKeepTheDirection checks the table itself: no sibling imports a
+// sibling, nobody but the command imports the wiring, the rows have no cycle.
+func TestRowsKeepTheDirection(t *testing.T) {
+	table := readRooms(t)
+	for name, r := range table {
+		parent, _, nested := strings.Cut(name, "/")
+		for _, imp := range r.imports {
+			target := table[imp]
+			if imp == "all" {
+				if name != "daemon" && name != "cmd/reeve" {
+					t.Errorf("%s may import everything; only daemon and cmd/reeve may", name)
+				}
+				continue
+			}
+			if target == nil {
+				t.Errorf("row %s names %s, which has no row", name, imp)
+				continue
+			}
+			if p, _, n := strings.Cut(imp, "/"); nested && n && p == parent && !target.can("part") && !r.can("test") {
+				t.Errorf("row %s: its sibling %s is no part; siblings never import siblings", name, imp)
+			}
+			if imp == "daemon" || imp == "cmd/reeve" {
+				t.Errorf("row %s: nobody imports the wiring", name)
+			}
+			if r.can("pure") && !target.can("pure") && imp != "tool" {
+				t.Errorf("row %s: it is pure and %s is not", name, imp)
+			}
+		}
+	}
+	for name := range table {
+		if cycle := findCycle(table, name, nil); cycle != nil {
+			t.Errorf("rows form a cycle: %s", strings.Join(cycle, " -> "))
+		}
+	}
+}
+
+func findCycle(table map[string]*room, name string, path []string) []string {
+	if slices.Contains(path, name) {
+		return append(path, name)
+	}
+	r := table[name]
+	if r == nil {
+		return nil
+	}
+	for _, next := range r.imports {
+		if c := findCycle(table, next, append(slices.Clone(path), name)); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// starts are the ways to start a process, by package.
+var starts = map[string][]string{
+	"os":                    {"StartProcess"},
+	"syscall":               {"ForkExec", "StartProcess", "Exec", "RawSyscall", "RawSyscall6", "SYS_EXECVE", "SYS_CLONE", "SYS_FORK", "SYS_VFORK"},
+	"golang.org/x/sys/unix": {"Exec", "SYS_EXECVE", "SYS_EXECVEAT", "SYS_CLONE", "SYS_CLONE3", "SYS_FORK", "SYS_VFORK"},
+}
+
+// dials are the ways to a socket that need no import of net.
+var dials = map[string][]string{
+	"syscall":               {"Socket", "Connect", "Bind", "Listen", "SYS_SOCKET", "SYS_CONNECT"},
+	"golang.org/x/sys/unix": {"Socket", "Connect", "Bind", "Listen", "SYS_SOCKET", "SYS_CONNECT"},
+}
+
+// uses calls found for each listed identifier that the file takes from the package.
+func (s *source) uses(list map[string][]string, found func(n ast.Node, name string)) {
+	local := map[string]string{}
+	for _, imp := range s.imports() {
+		if _, listed := list[imp.path]; listed {
+			local[imp.local] = imp.path
+		}
+	}
+	if len(local) == 0 {
+		return
+	}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := sel.X.(*ast.Ident); ok {
+				if path := local[pkg.Name]; path != "" && slices.Contains(list[path], sel.Sel.Name) {
+					found(sel, path+"."+sel.Sel.Name)
+				}
+			}
+		}
+		return true
+	})
+}
+
+func TestOnlyJailsAndTheDaemonsOwnSpawnStartProcesses(t *testing.T) {
+	table := readRooms(t)
+	for _, s := range code(t) {
+		r := table[roomOf(s.dir)]
+		if r == nil || r.can("exec") {
+			continue
+		}
+		file := s.path[strings.LastIndexByte(s.path, '/')+1:]
+		if r.can("exec=" + file) {
+			continue
+		}
+		for _, imp := range s.imports() {
+			if imp.path == "os/exec" {
+				t.Errorf("%s: %s may not start processes", s.at(imp.node), r.name)
+			}
+		}
+		s.uses(starts, func(n ast.Node, name string) { t.Errorf("%s: %s may not use %s", s.at(n), r.name, name) })
+	}
+	for name, r := range table {
+		for _, may := range r.may {
+			if strings.HasPrefix(may, "exec") && !strings.HasPrefix(name, "jail/") && name != "localsock" && !r.can("test") {
+				t.Errorf("row %s: only jail/* and the daemon's own spawn start processes", name)
+			}
+		}
+	}
+}
+
+func TestOnlyNamedPackagesTouchTheNetwork(t *testing.T) {
+	table := readRooms(t)
+	for _, s := range code(t) {
+		r := table[roomOf(s.dir)]
+		if r == nil || r.can("net") {
+			continue
+		}
+		for _, imp := range s.imports() {
+			if touchesNet(imp.path) {
+				t.Errorf("%s: %s may not import %s", s.at(imp.node), r.name, imp.path)
+			}
+		}
+		s.uses(dials, func(n ast.Node, name string) { t.Errorf("%s: %s may not use %s", s.at(n), r.name, name) })
+	}
+}
+
+// touchesNet: net/url, net/netip and net/mail only read text.
+func touchesNet(path string) bool {
+	switch path {
+	case "net", "crypto/tls", "net/http", "net/rpc", "net/smtp", "net/textproto", "log/syslog", "expvar":
+		return true
+	}
+	return strings.HasPrefix(path, "net/http/") || strings.HasPrefix(path, "golang.org/x/net/http")
+}
+
+// impure are the ways to a clock or a disk that the import alone does not show.
+var impure = map[string][]string{
+	"time":          {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "LoadLocation", "Local"},
+	"path/filepath": {"Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir"},
+}
+
+func TestPurePackagesKnowNeitherClockNorDiskNorNetwork(t *testing.T) {
+	table := readRooms(t)
+	for _, s := range code(t) {
+		r := table[roomOf(s.dir)]
+		if r == nil || !r.can("pure") {
+			continue
+		}
+		for _, imp := range s.imports() {
+			switch imp.path {
+			case "os", "os/exec", "os/user", "os/signal", "syscall", "io/fs", "io/ioutil", "plugin", "unsafe", "golang.org/x/sys/unix", "embed", "math/rand", "math/rand/v2", "crypto/rand":
+				t.Errorf("%s: %s is pure and may not import %s", s.at(imp.node), r.name, imp.path)
+			}
+		}
+		s.uses(impure, func(n ast.Node, name string) { t.Errorf("%s: %s is pure and may not use %s", s.at(n), r.name, name) })
+	}
+}
+
+func TestOnlyTheKernelMintsPermits(t *testing.T) {
+	mint := map[string][]string{module + "/internal/permit": {"NewIssuer", "Issuer"}}
+	for _, s := range code(t) {
+		if roomOf(s.dir) == "kernel" || roomOf(s.dir) == "permit" {
+			continue
+		}
+		s.uses(mint, func(n ast.Node, name string) {
+			if r := readRooms(t)[roomOf(s.dir)]; r == nil || !r.can("test") {
+				t.Errorf("%s: %s outside the kernel", s.at(n), name)
+			}
+		})
+	}
+}
+
+// sqliteDriver is the one file that may import a package for its effect: the
+// driver registers itself with database/sql and offers no other way.
+const sqliteDriver = "modernc.org/sqlite"
+
+func TestNothingRegistersItself(t *testing.T) {
+	drivers := 0
+	for _, s := range code(t) {
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s: no init functions; what the binary holds is listed in daemon", s.at(d))
+			}
+		}
+		for _, imp := range s.imports() {
+			switch {
+			case imp.local == "." && imp.path != "":
+				t.Errorf("%s: no dot imports", s.at(imp.node))
+			case imp.local == "_" && imp.path == "embed":
+			case imp.local == "_" && imp.path == sqliteDriver:
+				drivers++
+			case imp.local == "_":
+				t.Errorf("%s: no imports for effect", s.at(imp.node))
+			case imp.path == "C":
+				t.Errorf("%s: what ships builds without cgo", s.at(imp.node))
+			}
+		}
+	}
+	if drivers > 1 {
+		t.Errorf("the SQLite driver is imported for effect in %d files; one place names it", drivers)
+	}
+}
+
+func TestPackagesStaySmallAndNamedByWhatTheyAre(t *testing.T) {
+	lines := map[string]int{}
+	for _, s := range code(t) {
+		lines[s.dir] += strings.Count(string(s.text), "\n")
+		if depth := strings.Count(s.dir, "/"); strings.HasPrefix(s.dir, "internal/") && depth > 2 {
+			t.Errorf("%s: rooms stand at most two levels below internal", s.dir)
+		}
+		switch base := s.dir[strings.LastIndexByte(s.dir, '/')+1:]; base {
+		case "util", "utils", "common", "helper", "helpers", "types", "misc", "lib", "base", "shared":
+			t.Errorf("%s: name a package by what it is or the promise it keeps", s.dir)
+		}
+	}
+	for dir, n := range lines {
+		if n > maxPackageLines {
+			t.Errorf("%s has %d lines that ship; past %d a package is split by noun", dir, n, maxPackageLines)
+		}
+	}
+}
+
+const maxPackageLines = 1600
