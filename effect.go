@@ -25,6 +25,10 @@ func (k EffectKind) String() string { return name(effectNames[:], int(k)) }
 // Effect is one thing an invocation would do. Which fields count depends on
 // Kind: Path for read, write and delete; Command for run; Host and Port for
 // connect; Why for unknown and external.
+//
+// On a path of a shell line, Command says whose operand the path is: a rule
+// that allows the command covers it inside the workspace. A redirection is
+// the shell's own, has no Command, and needs a rule of its own.
 type Effect struct {
 	Kind EffectKind
 
@@ -32,7 +36,8 @@ type Effect struct {
 	Facts  PathFacts // what the disk says of Path, filled in by the kernel
 	Exists bool      // the caller asserts a change of an existing file (edit), not a creation
 
-	Command *Command // for EffectRun
+	Deep    bool     // everything below Path too: grep -r, cp -r, rm -r
+	Command *Command // for EffectRun; for a path, the command whose operand it is
 
 	Host string // lower-case name or address literal
 	Port int    // 0 = any
@@ -67,3 +72,6 @@ const (
 
 // Has reports whether every mark of want is set.
 func (m PathMark) Has(want PathMark) bool { return m&want == want }
+
+// Any reports whether at least one mark of want is set.
+func (m PathMark) Any(want PathMark) bool { return m&want != 0 }
