@@ -57,6 +57,14 @@ type Decision struct {
 	Trace    []Trace
 }
 
+// Standing reports whether a yes to this question may be offered for the whole
+// session or as a rule: never for destructive, escalated, host or tainted
+// calls.
+func (d *Decision) Standing() bool {
+	return !d.Warn && !d.Tainted && !d.Host && d.Step != StepTool && d.Step != StepFlow &&
+		d.Column != ColumnDestructive && d.Column != ColumnHost
+}
+
 // Trace is one line of an explanation: what a step found.
 type Trace struct {
 	Step    Step

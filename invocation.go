@@ -3,6 +3,7 @@ package reeve
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"time"
 )
 
 // Bounds on what a door may hand to the kernel.
@@ -28,6 +29,9 @@ type Invocation struct {
 	Incomplete bool   // arguments were cut off while streaming: never run (Y36)
 	Contained  bool   // the door has proof that the caller runs inside the session's boundary
 	Hook       Answer // what the calling client's own hooks or rules said; may only tighten
+
+	Askable  bool      // the door can wait for a person's answer
+	Deadline time.Time // when the door must have its answer; zero = the broker's own deadline
 }
 
 // Answer is an opinion that may only tighten a decision.

@@ -26,6 +26,10 @@ type Spec struct {
 	Tier        reeve.Tier
 	Class       Class
 	Source      string // "native", "foreign:claude", "mcp:SERVER" ...
+
+	// Orchestrates marks built-in batch and workflow tools, whose built-in
+	// children keep the authority of a person who started them (A39, A51).
+	Orchestrates bool
 }
 
 // Place is where a call happens. All paths are absolute and clean.

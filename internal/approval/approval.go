@@ -1,0 +1,312 @@
+// Package approval is the bell: it puts a question to whoever can answer and
+// waits. The first answer wins; time-out, cancellation and the end of the
+// session are all a denial (contract A3, A4, A6, A50, A53, Y25, Y33, Y34).
+//
+// A [Question] is bound to the digest of one exact invocation and settles that
+// invocation only. A standing grant ("this exact call, this session") is bound
+// to the digest of the call's content, is listed, can be revoked, and dies
+// with its session or with the process, whichever ends first. Nothing in the
+// package ever turns silence into consent.
+package approval
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+)
+
+// State is where a question stands. It moves once, from pending to one of the
+// others.
+type State string
+
+const (
+	Pending   State = "pending"
+	Allowed   State = "allowed"
+	Denied    State = "denied"
+	Expired   State = "expired"   // nobody answered in time
+	Withdrawn State = "withdrawn" // the caller or its session went away
+)
+
+// Scope is how far a yes reaches.
+type Scope string
+
+const (
+	Once    Scope = "once"    // this invocation
+	Session Scope = "session" // this exact call, in this session
+	Rule    Scope = "rule"    // once, and the suggested rule is saved by the person's face
+)
+
+// Question is what a person is asked: the operation, why it is asked, how far
+// the answer reaches, what could go wrong, and exactly what would run (A6).
+// All text is redacted before a Question is made.
+type Question struct {
+	ID        string      `json:"id"`
+	Session   string      `json:"session"`
+	Call      string      `json:"call"`
+	Actor     reeve.Actor `json:"actor"`
+	Tool      string      `json:"tool"`
+	Operation string      `json:"operation"` // one line: what it would do
+	Reason    string      `json:"reason"`    // why it is asked, with the rule and its place
+	Scope     string      `json:"scope"`     // where: workspace, sandbox or host
+	Risk      string      `json:"risk"`      // tier, and a warning where one is due
+	Preview   string      `json:"preview"`   // the exact call
+	Warn      bool        `json:"warn"`      // destructive
+	Standing  bool        `json:"standing"`  // session and rule may be offered
+	Suggest   string      `json:"suggest"`   // the rule that "rule" would save; may be empty
+	Workspace string      `json:"workspace"`
+	Asked     time.Time   `json:"asked"`
+	Expires   time.Time   `json:"expires"`
+	Digest    [32]byte    `json:"-"` // of the exact invocation
+	Content   [32]byte    `json:"-"` // of the call without its id
+}
+
+// Answer is how a question ended.
+type Answer struct {
+	ID    string
+	State State
+	Scope Scope
+	Word  string // a person's word to the agent, with a denial
+	By    string // which face answered
+}
+
+// Yes reports whether the answer lets the one invocation with this digest run.
+func (a Answer) Yes() bool { return a.State == Allowed }
+
+// Event tells a watcher that a question appeared or ended.
+type Event struct {
+	Question Question `json:"question"`
+	State    State    `json:"state"`
+}
+
+// Grant is a standing yes.
+type Grant struct {
+	ID      string    `json:"id"` // the approval it came from
+	Session string    `json:"session"`
+	Tool    string    `json:"tool"`
+	Preview string    `json:"preview"`
+	Since   time.Time `json:"since"`
+	content [32]byte
+}
+
+// Broker holds the pending questions of one daemon.
+type Broker struct {
+	now func() time.Time
+
+	mu       sync.Mutex // guards everything below
+	pending  map[string]*waiting
+	grants   map[string][]Grant // by session
+	closed   map[string]bool    // sessions that have ended
+	watchers map[int]chan Event
+	nextW    int
+}
+
+type waiting struct {
+	q      Question
+	answer Answer        // valid once done is closed
+	done   chan struct{} // closed by settle, under mu
+}
+
+// MaxPending bounds the questions that may stand at once; one more is denied.
+const MaxPending = 256
+
+// New returns an empty broker.
+func New(now func() time.Time) *Broker {
+	return &Broker{now: now, pending: map[string]*waiting{}, grants: map[string][]Grant{}, closed: map[string]bool{}, watchers: map[int]chan Event{}}
+}
+
+// Ask puts the question and waits for the first answer, the question's expiry
+// or the end of ctx, whichever comes first. It returns a yes only if somebody
+// said yes to this question.
+func (b *Broker) Ask(ctx context.Context, q Question) Answer {
+	w, refused := b.open(q)
+	if w == nil {
+		return refused
+	}
+	timer := time.NewTimer(q.Expires.Sub(b.now()))
+	defer timer.Stop()
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		b.settle(q.ID, Answer{State: Withdrawn, Word: "the caller went away before anybody answered"})
+	case <-timer.C:
+		b.settle(q.ID, Answer{State: Expired, Word: "nobody answered in time"})
+	}
+	<-w.done
+	return w.answer
+}
+
+func (b *Broker) open(q Question) (*waiting, Answer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	no := func(word string) (*waiting, Answer) {
+		return nil, Answer{ID: q.ID, State: Withdrawn, Word: word}
+	}
+	switch {
+	case b.closed[q.Session]:
+		return no("the session has ended")
+	case len(b.pending) >= MaxPending:
+		return no(fmt.Sprintf("%d questions are waiting already; answer some with reeve approvals", MaxPending))
+	case b.pending[q.ID] != nil:
+		return no("a question with this id is pending")
+	}
+	w := &waiting{q: q, done: make(chan struct{})}
+	b.pending[q.ID] = w
+	b.tell(Event{q, Pending})
+	return w, Answer{}
+}
+
+// Settle gives an answer from outside. It fails where the question is not
+// pending any more, or the answer is one that the question does not offer.
+func (b *Broker) Settle(id string, a Answer) error {
+	if a.State != Allowed && a.State != Denied {
+		return fmt.Errorf("%w: an answer is allowed or denied, not %q", reeve.ErrUsage, a.State)
+	}
+	b.mu.Lock()
+	w := b.pending[id]
+	b.mu.Unlock()
+	if w != nil && a.State == Allowed && a.Scope != Once && !w.q.Standing {
+		return fmt.Errorf("%w: this call can be allowed once only (destructive, escalated or tainted)", reeve.ErrUsage)
+	}
+	if !b.settle(id, a) {
+		return fmt.Errorf("%w: no question %s is pending; it may have been answered, timed out or withdrawn", reeve.ErrNotFound, id)
+	}
+	return nil
+}
+
+// settle is the one place where a question ends: the first caller wins.
+func (b *Broker) settle(id string, a Answer) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.pending[id]
+	if w == nil {
+		return false
+	}
+	delete(b.pending, id)
+	a.ID = id
+	w.answer = a
+	if a.State == Allowed && a.Scope == Session {
+		b.grants[w.q.Session] = append(b.grants[w.q.Session], Grant{id, w.q.Session, w.q.Tool, w.q.Preview, b.now(), w.q.Content})
+	}
+	close(w.done)
+	b.tell(Event{w.q, a.State})
+	return true
+}
+
+// Granted returns the id of the standing grant that covers a call in a
+// session, or "".
+func (b *Broker) Granted(session string, content [32]byte) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, g := range b.grants[session] {
+		if g.content == content {
+			return g.ID
+		}
+	}
+	return ""
+}
+
+// Grants lists every standing grant.
+func (b *Broker) Grants() []Grant {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Grant
+	for _, gs := range b.grants {
+		all = append(all, gs...)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) })
+	return all
+}
+
+// Revoke takes a standing grant back.
+func (b *Broker) Revoke(id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for s, gs := range b.grants {
+		for i, g := range gs {
+			if g.ID == id {
+				b.grants[s] = append(gs[:i:i], gs[i+1:]...)
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: no standing grant %s", reeve.ErrNotFound, id)
+}
+
+// Questions lists what is pending, oldest first.
+func (b *Broker) Questions() []Question {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	qs := make([]Question, 0, len(b.pending))
+	for _, w := range b.pending {
+		qs = append(qs, w.q)
+	}
+	sort.Slice(qs, func(i, j int) bool { return qs[i].Asked.Before(qs[j].Asked) })
+	return qs
+}
+
+// CloseSession denies what the session still asks and drops its grants.
+func (b *Broker) CloseSession(session string) {
+	b.mu.Lock()
+	b.closed[session] = true
+	delete(b.grants, session)
+	var ids []string
+	for id, w := range b.pending {
+		if w.q.Session == session {
+			ids = append(ids, id)
+		}
+	}
+	b.mu.Unlock()
+	for _, id := range ids {
+		b.settle(id, Answer{State: Withdrawn, Word: "the session has ended"})
+	}
+}
+
+// Close denies everything that is pending.
+func (b *Broker) Close() {
+	for _, q := range b.Questions() {
+		b.settle(q.ID, Answer{State: Withdrawn, Word: "Reeve is stopping"})
+	}
+}
+
+// Watch returns a channel of events and the pending questions at that moment;
+// stop ends it. A watcher that falls more than 64 events behind is cut off:
+// its channel is closed and it must watch again.
+func (b *Broker) Watch() (events <-chan Event, pending []Question, stop func()) {
+	b.mu.Lock()
+	id := b.nextW
+	b.nextW++
+	ch := make(chan Event, 64)
+	b.watchers[id] = ch
+	b.mu.Unlock()
+	return ch, b.Questions(), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if c, ok := b.watchers[id]; ok {
+			delete(b.watchers, id)
+			close(c)
+		}
+	}
+}
+
+// Watched reports whether a face is open.
+func (b *Broker) Watched() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.watchers) > 0
+}
+
+// tell is called under mu.
+func (b *Broker) tell(e Event) {
+	for id, ch := range b.watchers {
+		select {
+		case ch <- e:
+		default:
+			delete(b.watchers, id)
+			close(ch)
+		}
+	}
+}

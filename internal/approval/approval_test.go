@@ -1,0 +1,172 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+)
+
+func ask(b *Broker, ctx context.Context, q Question) <-chan Answer {
+	out := make(chan Answer, 1)
+	if q.Expires.IsZero() {
+		q.Expires = time.Now().Add(time.Minute)
+	}
+	go func() { out <- b.Ask(ctx, q) }()
+	return out
+}
+
+func TestSilenceIsNeverConsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		timeout := ask(b, t.Context(), Question{ID: "late", Session: "s"})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancelled := ask(b, ctx, Question{ID: "cancelled", Session: "s", Expires: time.Now().Add(time.Hour)})
+		closed := ask(b, t.Context(), Question{ID: "closed", Session: "other", Expires: time.Now().Add(time.Hour)})
+		synctest.Wait()
+		cancel()
+		b.CloseSession("other")
+		for name, c := range map[string]struct {
+			ch   <-chan Answer
+			want State
+		}{"time-out": {timeout, Expired}, "cancel": {cancelled, Withdrawn}, "session end": {closed, Withdrawn}} {
+			a := <-c.ch
+			if a.Yes() || a.State != c.want {
+				t.Errorf("%s: %+v, want state %s", name, a, c.want)
+			}
+		}
+		if a := b.Ask(t.Context(), Question{ID: "after", Session: "other", Expires: time.Now().Add(time.Hour)}); a.Yes() {
+			t.Error("an ended session was asked for and allowed")
+		}
+		if err := b.Settle("late", Answer{State: Allowed, Scope: Once}); !errors.Is(err, reeve.ErrNotFound) {
+			t.Errorf("an answer after the time-out: %v, want not found", err)
+		}
+	})
+}
+
+func TestFirstAnswerWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		got := ask(b, t.Context(), Question{ID: "q", Session: "s", Standing: true})
+		synctest.Wait()
+		var yes, no atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 32 {
+			state := Allowed
+			if i%2 == 0 {
+				state = Denied
+			}
+			wg.Go(func() {
+				if b.Settle("q", Answer{State: state, Scope: Once}) == nil {
+					if state == Allowed {
+						yes.Add(1)
+					} else {
+						no.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if yes.Load()+no.Load() != 1 {
+			t.Errorf("%d answers were taken, want one", yes.Load()+no.Load())
+		}
+		if a := <-got; a.Yes() != (yes.Load() == 1) {
+			t.Errorf("the caller heard %v, the winner said %v", a.Yes(), yes.Load() == 1)
+		}
+	})
+}
+
+func TestAnAnswerSettlesItsOwnQuestionOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := ask(b, ctx, Question{ID: "1", Session: "s"})
+		second := ask(b, t.Context(), Question{ID: "2", Session: "s"})
+		synctest.Wait()
+		cancel()
+		<-first
+		if qs := b.Questions(); len(qs) != 1 || qs[0].ID != "2" {
+			t.Fatalf("pending: %+v, want only question 2", qs)
+		}
+		if err := b.Settle("2", Answer{State: Allowed, Scope: Once}); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-second; !a.Yes() || a.ID != "2" {
+			t.Errorf("second: %+v", a)
+		}
+	})
+}
+
+func TestStandingGrantCoversTheExactCallInItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		got := ask(b, t.Context(), Question{ID: "q", Session: "s", Content: [32]byte{1}, Standing: true})
+		synctest.Wait()
+		if err := b.Settle("q", Answer{State: Allowed, Scope: Session}); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		for _, c := range []struct {
+			session string
+			content [32]byte
+			want    string
+		}{{"s", [32]byte{1}, "q"}, {"s", [32]byte{2}, ""}, {"t", [32]byte{1}, ""}} {
+			if got := b.Granted(c.session, c.content); got != c.want {
+				t.Errorf("Granted(%s, %v) = %q, want %q", c.session, c.content[0], got, c.want)
+			}
+		}
+		if err := b.Revoke("q"); err != nil || b.Granted("s", [32]byte{1}) != "" {
+			t.Errorf("revoke: %v; still granted: %v", err, b.Granted("s", [32]byte{1}))
+		}
+	})
+}
+
+func TestAStandingGrantIsRefusedWhereItIsNotOffered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		got := ask(b, t.Context(), Question{ID: "q", Session: "s", Warn: true})
+		synctest.Wait()
+		for _, scope := range []Scope{Session, Rule} {
+			if err := b.Settle("q", Answer{State: Allowed, Scope: scope}); !errors.Is(err, reeve.ErrUsage) {
+				t.Errorf("scope %s: %v, want a usage error", scope, err)
+			}
+		}
+		if err := b.Settle("q", Answer{State: Pending}); !errors.Is(err, reeve.ErrUsage) {
+			t.Errorf("answer pending: %v", err)
+		}
+		b.Close()
+		if (<-got).Yes() {
+			t.Error("closing the broker allowed a call")
+		}
+	})
+}
+
+func TestASlowWatcherIsCutOffAndBlocksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		events, _, stop := b.Watch()
+		defer stop()
+		for i := range 100 {
+			ctx, cancel := context.WithCancel(t.Context())
+			got := ask(b, ctx, Question{ID: string(rune('a' + i)), Session: "s"})
+			synctest.Wait()
+			cancel()
+			<-got
+		}
+		n := 0
+		for range events {
+			n++
+		}
+		if n != 64 {
+			t.Errorf("saw %d events before being cut off, want 64", n)
+		}
+		if b.Watched() {
+			t.Error("the watcher still counts as an open face")
+		}
+	})
+}

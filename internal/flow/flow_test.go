@@ -1,0 +1,40 @@
+package flow
+
+import (
+	"testing"
+
+	"github.com/reeve-gate/reeve"
+)
+
+func TestSendingOutIsAskedForOnlyAfterBothKindsOfReading(t *testing.T) {
+	read := []reeve.Effect{{Kind: reeve.EffectRead, Path: "/w/a"}}
+	fetch := []reeve.Effect{{Kind: reeve.EffectConnect, Host: "example.com"}}
+	push := []reeve.Effect{{Kind: reeve.EffectRun, Command: &reeve.Command{
+		Words: []reeve.Word{{Text: "git", Known: true}, {Text: "push", Known: true}}, Marks: reeve.CommandExternal}}}
+	null := []reeve.Effect{{Kind: reeve.EffectRead, Path: "/dev/null", Facts: reeve.PathFacts{Marks: reeve.PathDevice}}}
+
+	for _, c := range []struct {
+		name    string
+		history []Taint
+		next    []reeve.Effect
+		asks    bool
+	}{
+		{"fresh", nil, push, false},
+		{"only private", []Taint{From("native", read)}, push, false},
+		{"only untrusted", []Taint{From("native", fetch)}, push, false},
+		{"untrusted by source", []Taint{From("mcp:web", nil), From("native", read)}, push, true},
+		{"both, then push", []Taint{From("native", fetch), From("native", read)}, push, true},
+		{"both, then fetch", []Taint{From("native", read), From("native", fetch)}, fetch, true},
+		{"both, then read", []Taint{From("native", read), From("native", fetch)}, read, false},
+		{"a device is not private", []Taint{From("native", null), From("native", fetch)}, push, false},
+		{"a secret is private", []Taint{From("native", []reeve.Effect{{Kind: reeve.EffectUseSecret}}), From("native", fetch)}, []reeve.Effect{{Kind: reeve.EffectExternal}}, true},
+	} {
+		var taint Taint
+		for _, h := range c.history {
+			taint = taint.Join(h)
+		}
+		if got := Check(taint, c.next) != ""; got != c.asks {
+			t.Errorf("%s: asks = %v, want %v", c.name, got, c.asks)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package localsock
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Peer is the process at the other end, as the kernel tells it.
+type Peer struct{ UID, PID int }
+
+// Process names one process for good: a number alone may be used again.
+type Process struct {
+	PID   int
+	Start uint64 // clock ticks after boot (field 22 of /proc/PID/stat)
+}
+
+// Look reads what /proc says of a process: itself, its parent's number and
+// its name.
+func Look(pid int) (p Process, parent int, name string, err error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Process{}, 0, "", fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	// The name stands in parentheses and may hold anything; the fields begin
+	// behind the last one (proc(5)).
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || end < open {
+		return Process{}, 0, "", fmt.Errorf("look at process %d: /proc has an unknown form", pid)
+	}
+	fields := bytes.Fields(b[end+1:])
+	if len(fields) < 20 {
+		return Process{}, 0, "", fmt.Errorf("look at process %d: /proc has an unknown form", pid)
+	}
+	parent, _ = strconv.Atoi(string(fields[1]))
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	if err != nil {
+		return Process{}, 0, "", fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return Process{pid, start}, parent, string(b[open+1 : end]), nil
+}
+
+// Descends reports whether the process pid is, or descends from, one that is
+// reports true for. What cannot be looked at counts as descending: the answer
+// decides who may act for a person.
+func Descends(pid int, is func(Process) bool) bool {
+	for depth := 0; pid > 0; depth++ {
+		p, parent, _, err := Look(pid)
+		if err != nil || depth > 256 || is(p) {
+			return true
+		}
+		pid = parent
+	}
+	return false
+}

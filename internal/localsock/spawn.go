@@ -1,0 +1,80 @@
+package localsock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Spawn starts the daemon of this state directory: the program itself with
+// args, in its own process session, with no stream of the caller, the root as
+// working directory and a small environment. It returns when the daemon says
+// that it serves, or with the reason why not, after limit at the latest.
+func Spawn(state string, args []string, getenv func(string) string, limit time.Duration) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the reeve program: %w", err)
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	log, err := os.OpenFile(filepath.Join(state, "daemon.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the daemon's log: %w", err)
+	}
+	defer log.Close()
+	ready, tell, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make the ready pipe: %w", err)
+	}
+	defer ready.Close()
+	cmd := exec.Command(exe, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.Env = daemonEnv(getenv)
+	cmd.ExtraFiles = []*os.File{tell}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	tell.Close()
+	if err != nil {
+		return fmt.Errorf("start the daemon: %w", err)
+	}
+	go cmd.Wait() // it outlives us; nothing to learn from its end
+	return awaitReady(ready, limit, log.Name())
+}
+
+// awaitReady reads the daemon's word: "ok", or why it cannot serve.
+func awaitReady(ready *os.File, limit time.Duration, log string) error {
+	if err := ready.SetReadDeadline(time.Now().Add(limit)); err != nil {
+		return fmt.Errorf("wait for the daemon: %w", err)
+	}
+	word, err := io.ReadAll(io.LimitReader(ready, 4096))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("the daemon did not answer within %s; see %s", limit, log)
+	case err != nil:
+		return fmt.Errorf("wait for the daemon: %w", err)
+	case string(word) == "ok":
+		return nil
+	case len(word) == 0:
+		return fmt.Errorf("the daemon ended at once; see %s", log)
+	}
+	return errors.New(strings.TrimSpace(string(word)))
+}
+
+// daemonEnv is what a daemon started from anywhere gets: where things are, and
+// the language. Nothing of the session it happened to be started from.
+func daemonEnv(getenv func(string) string) []string {
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	for _, name := range [...]string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "REEVE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCOVERDIR"} {
+		if v := getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}

@@ -1,0 +1,267 @@
+// Package wire names what passes over the local socket between a client and
+// the daemon: one hello each way, then requests, events and replies, each one
+// frame of JSON (see localsock).
+//
+// Both ends speak [Proto]; another number is refused with a message that says
+// what to do. The daemon sends any number of events before the one reply.
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/approval"
+)
+
+// Proto is the version of this protocol.
+const Proto = 1
+
+// Names of the sockets in the state directory.
+const (
+	ControlSocket = "sock"
+	HookSocket    = "hook.sock" // inside a session's own directory, and the name it has inside the boundary
+)
+
+// Hello opens a connection in both directions.
+type Hello struct {
+	Proto int    `json:"proto"`
+	Build string `json:"build"`
+}
+
+// Request is the client's one request on a connection.
+type Request struct {
+	Hello  Hello          `json:"hello"`
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+}
+
+// Message is one frame from the daemon.
+type Message struct {
+	Hello Hello          `json:"hello"`
+	Event string         `json:"event,omitzero"` // non-empty: more messages follow
+	Body  jsontext.Value `json:"body,omitzero"`
+	Error *Error         `json:"error,omitzero"`
+}
+
+// Error is a failure that keeps its kind across the wire.
+type Error struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+var kinds = map[string]error{
+	"usage": reeve.ErrUsage, "denied": reeve.ErrDenied, "needs_person": reeve.ErrNeedsPerson, "boundary": reeve.ErrBoundary,
+	"not_found": reeve.ErrNotFound, "broken": reeve.ErrBroken, "unavailable": reeve.ErrUnavailable, "presence": reeve.ErrPresence,
+}
+
+// Fail turns an error into its form on the wire.
+func Fail(err error) *Error {
+	for kind, sentinel := range kinds {
+		if errors.Is(err, sentinel) {
+			return &Error{kind, err.Error()}
+		}
+	}
+	return &Error{"failed", err.Error()}
+}
+
+// Err is the error again, with its kind.
+func (e *Error) Err() error {
+	if sentinel, ok := kinds[e.Kind]; ok {
+		return &remote{e.Text, sentinel}
+	}
+	return errors.New(e.Text)
+}
+
+type remote struct {
+	text string
+	kind error
+}
+
+func (r *remote) Error() string { return r.text }
+func (r *remote) Unwrap() error { return r.kind }
+
+// Encode writes v as the wire has it.
+func Encode(v any) ([]byte, error) { return json.Marshal(v) }
+
+// Decode reads one value strictly: exact names, no unknown field, no
+// duplicate, valid UTF-8.
+func Decode(b []byte, v any) error {
+	if err := json.Unmarshal(b, v, json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	return nil
+}
+
+// Methods of the control socket. Hook is the only one that a session's own
+// socket serves.
+const (
+	MethodStatus   = "status"
+	MethodDown     = "down"
+	MethodExec     = "exec"
+	MethodExplain  = "explain"
+	MethodRun      = "run"
+	MethodHook     = "hook"
+	MethodPending  = "approvals"
+	MethodSettle   = "settle"
+	MethodRevoke   = "revoke"
+	MethodWatch    = "watch"
+	MethodTools    = "tools"
+	MethodSetTool  = "set_tool"
+	MethodTrust    = "trust"
+	MethodSessions = "sessions"
+)
+
+// Status is what reeve status shows.
+type Status struct {
+	PID       int       `json:"pid"`
+	Build     string    `json:"build"`
+	Started   time.Time `json:"started"`
+	Socket    string    `json:"socket"`
+	Sessions  int       `json:"sessions"`
+	Questions int       `json:"questions"`
+	Audit     string    `json:"audit"`   // "good", or what is wrong
+	Sandbox   string    `json:"sandbox"` // state and engine
+}
+
+// Exec asks for one tool through the kernel.
+type Exec struct {
+	Tool      string         `json:"tool"`
+	Args      jsontext.Value `json:"args"`
+	As        string         `json:"as,omitzero"`   // an actor with less authority than the person
+	Mode      string         `json:"mode,omitzero"` // plan, auto, default
+	Workspace string         `json:"workspace"`
+	Dir       string         `json:"dir"`
+	Terminal  string         `json:"terminal,omitzero"` // names the caller's terminal; one session for each
+	Prompt    bool           `json:"prompt"`            // the caller will put questions to a person itself
+	Wait      time.Duration  `json:"wait,format:nano"`  // else how long a question may stand; 0 = not at all
+}
+
+// Executed is the answer to Exec and Explain.
+type Executed struct {
+	Decision Decision     `json:"decision"`
+	Result   reeve.Result `json:"result,format:nano"`
+	Session  string       `json:"session"`
+}
+
+// Decision is a decision as scripts read it.
+type Decision struct {
+	Decision string   `json:"decision"`
+	Step     string   `json:"step"`
+	Rule     string   `json:"rule"`
+	Source   string   `json:"source"`
+	Reason   string   `json:"reason"`
+	Approval string   `json:"approval,omitzero"`
+	Column   string   `json:"column,omitzero"`
+	Effects  []string `json:"effects"`
+	Trace    []string `json:"trace,omitzero"`
+}
+
+// EventQuestion comes during Exec with Prompt, and on Watch: an approval.Event.
+const EventQuestion = "question"
+
+// EventStarted comes during Run, with the session's id and, on a terminal, the
+// pseudo-terminal's master as an open file.
+const EventStarted = "started"
+
+// Settle answers a question.
+type Settle struct {
+	ID    string         `json:"id"`
+	Allow bool           `json:"allow"`
+	Scope approval.Scope `json:"scope"`
+	Word  string         `json:"word,omitzero"`
+	Rule  string         `json:"rule,omitzero"` // saved in the user policy, with Scope rule
+}
+
+// Approvals lists what is pending and what stands.
+type Approvals struct {
+	Questions []approval.Question `json:"questions"`
+	Grants    []approval.Grant    `json:"grants"`
+}
+
+// Hook carries one event of a client's hook.
+type Hook struct {
+	Client     string        `json:"client"`
+	Event      []byte        `json:"event"` // as read, not parsed at this end
+	ProjectDir string        `json:"project_dir,omitzero"`
+	Dir        string        `json:"dir"`
+	Wait       time.Duration `json:"wait,format:nano"` // the client's own limit
+}
+
+// Hooked is what the hook prints and how it ends.
+type Hooked struct {
+	Stdout []byte `json:"stdout"`
+	Stderr string `json:"stderr"`
+	Exit   int    `json:"exit"`
+}
+
+// Run starts a program inside a new session's boundary. The three streams
+// travel with the request.
+type Run struct {
+	Argv       []string `json:"argv"`
+	Dir        string   `json:"dir"`
+	Workspace  string   `json:"workspace,omitzero"`
+	Env        []string `json:"env"`
+	Profile    string   `json:"profile,omitzero"`
+	Net        string   `json:"net,omitzero"` // none, open; empty = the profile's
+	Write      []string `json:"write,omitzero"`
+	PassEnv    []string `json:"pass_env,omitzero"`
+	ReadOnly   bool     `json:"read_only,omitzero"`
+	Name       string   `json:"name,omitzero"`
+	Mode       string   `json:"mode,omitzero"`
+	TTY        bool     `json:"tty"`
+	Rows, Cols uint16
+	NoReceipt  bool `json:"no_receipt,omitzero"`
+}
+
+// Started is the body of EventStarted.
+type Started struct {
+	Session string `json:"session"`
+	PID     int    `json:"pid"`
+}
+
+// Ran is the end of Run.
+type Ran struct {
+	Session string   `json:"session"`
+	Code    int      `json:"code"`
+	Receipt []string `json:"receipt"` // lines for the person
+}
+
+// Tool is one line of reeve tools ls.
+type Tool struct {
+	Name        string `json:"name"`
+	Tier        string `json:"tier"`
+	Source      string `json:"source"`
+	State       string `json:"state"`
+	Description string `json:"description"`
+}
+
+// SetTool changes a person's setting for one tool.
+type SetTool struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// Trust accepts, or with Forget takes back, the exact content of a project's
+// policy file.
+type Trust struct {
+	Workspace string `json:"workspace"`
+	Digest    []byte `json:"digest"`
+	Forget    bool   `json:"forget,omitzero"`
+}
+
+// Session is one line of reeve sessions ls.
+type Session struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Client    string    `json:"client"`
+	Workspace string    `json:"workspace"`
+	Mode      string    `json:"mode"`
+	Profile   string    `json:"profile"`
+	Started   time.Time `json:"started"`
+	PID       int       `json:"pid,omitzero"`
+}
