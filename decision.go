@@ -96,3 +96,17 @@ const (
 var columnNames = [...]string{"unset", "read", "ordinary", "read_command", "write", "tool", "external", "protected", "host", "destructive"}
 
 func (c Column) String() string { return name(columnNames[:], int(c)) }
+
+// String is the line for people and scripts.
+func (t *Trace) String() string {
+	s := string(t.Step) + ": " + t.Verdict.String()
+	for _, part := range [...]struct{ label, text string }{{"", t.Subject}, {"rule ", t.Rule}, {"at ", t.Source}, {"", t.Note}} {
+		if part.text != "" {
+			s += " · " + part.label + part.text
+		}
+	}
+	if t.Decides {
+		s += " (decides)"
+	}
+	return s
+}

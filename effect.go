@@ -1,5 +1,7 @@
 package reeve
 
+import "fmt"
+
 // EffectKind is the closed set of things a tool can do to the world. The
 // zero value is unknown, which no rule allows.
 type EffectKind uint8
@@ -75,3 +77,31 @@ func (m PathMark) Has(want PathMark) bool { return m&want == want }
 
 // Any reports whether at least one mark of want is set.
 func (m PathMark) Any(want PathMark) bool { return m&want != 0 }
+
+// String is the effect in one line, for people and scripts.
+func (e *Effect) String() string {
+	switch e.Kind {
+	case EffectRead, EffectWrite, EffectDelete:
+		if e.Path == "" {
+			return e.Kind.String() + " a path that is not certain" + suffix(e.Why)
+		}
+		return e.Kind.String() + " " + e.Path
+	case EffectRun:
+		if e.Command != nil {
+			return "run " + e.Command.Line()
+		}
+	case EffectConnect:
+		if e.Port != 0 {
+			return fmt.Sprintf("connect %s:%d", e.Host, e.Port)
+		}
+		return "connect " + e.Host
+	}
+	return e.Kind.String() + suffix(e.Why)
+}
+
+func suffix(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}

@@ -100,7 +100,7 @@ type Broker struct {
 	pending  map[string]*waiting
 	grants   map[string][]Grant // by session
 	closed   map[string]bool    // sessions that have ended
-	watchers map[int]chan Event
+	watchers map[int]watcher
 	nextW    int
 }
 
@@ -115,7 +115,7 @@ const MaxPending = 256
 
 // New returns an empty broker.
 func New(now func() time.Time) *Broker {
-	return &Broker{now: now, pending: map[string]*waiting{}, grants: map[string][]Grant{}, closed: map[string]bool{}, watchers: map[int]chan Event{}}
+	return &Broker{now: now, pending: map[string]*waiting{}, grants: map[string][]Grant{}, closed: map[string]bool{}, watchers: map[int]watcher{}}
 }
 
 // Ask puts the question and waits for the first answer, the question's expiry
@@ -273,40 +273,52 @@ func (b *Broker) Close() {
 }
 
 // Watch returns a channel of events and the pending questions at that moment;
-// stop ends it. A watcher that falls more than 64 events behind is cut off:
-// its channel is closed and it must watch again.
-func (b *Broker) Watch() (events <-chan Event, pending []Question, stop func()) {
+// stop ends it. A face shows every question to a person and counts for
+// [Broker.Watched]; a prompt for one call does not. A watcher that falls more
+// than 64 events behind is cut off: its channel is closed and it must watch
+// again.
+func (b *Broker) Watch(face bool) (events <-chan Event, pending []Question, stop func()) {
 	b.mu.Lock()
 	id := b.nextW
 	b.nextW++
 	ch := make(chan Event, 64)
-	b.watchers[id] = ch
+	b.watchers[id] = watcher{ch, face}
 	b.mu.Unlock()
 	return ch, b.Questions(), func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if c, ok := b.watchers[id]; ok {
+		if w, ok := b.watchers[id]; ok {
 			delete(b.watchers, id)
-			close(c)
+			close(w.ch)
 		}
 	}
+}
+
+type watcher struct {
+	ch   chan Event
+	face bool
 }
 
 // Watched reports whether a face is open.
 func (b *Broker) Watched() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.watchers) > 0
+	for _, w := range b.watchers {
+		if w.face {
+			return true
+		}
+	}
+	return false
 }
 
 // tell is called under mu.
 func (b *Broker) tell(e Event) {
-	for id, ch := range b.watchers {
+	for id, w := range b.watchers {
 		select {
-		case ch <- e:
+		case w.ch <- e:
 		default:
 			delete(b.watchers, id)
-			close(ch)
+			close(w.ch)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func TestAStandingGrantIsRefusedWhereItIsNotOffered(t *testing.T) {
 func TestASlowWatcherIsCutOffAndBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(time.Now)
-		events, _, stop := b.Watch()
+		events, _, stop := b.Watch(true)
 		defer stop()
 		for i := range 100 {
 			ctx, cancel := context.WithCancel(t.Context())

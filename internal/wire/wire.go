@@ -138,14 +138,25 @@ type Exec struct {
 	Dir       string         `json:"dir"`
 	Terminal  string         `json:"terminal,omitzero"` // names the caller's terminal; one session for each
 	Prompt    bool           `json:"prompt"`            // the caller will put questions to a person itself
-	Wait      time.Duration  `json:"wait,format:nano"`  // else how long a question may stand; 0 = not at all
+	WaitMS    int64          `json:"wait_ms"`           // else how long a question may stand; 0 = not at all
 }
 
 // Executed is the answer to Exec and Explain.
 type Executed struct {
-	Decision Decision     `json:"decision"`
-	Result   reeve.Result `json:"result,format:nano"`
-	Session  string       `json:"session"`
+	Decision Decision `json:"decision"`
+	Result   Result   `json:"result"`
+	Session  string   `json:"session"`
+}
+
+// Result is a result as scripts read it.
+type Result struct {
+	Status     string   `json:"status"`
+	Output     string   `json:"output"`
+	Error      string   `json:"error,omitzero"`
+	ExitCode   int      `json:"exit_code,omitzero"`
+	Truncated  bool     `json:"truncated,omitzero"`
+	DurationMS int64    `json:"duration_ms"`
+	Changed    []string `json:"changed,omitzero"`
 }
 
 // Decision is a decision as scripts read it.
@@ -160,6 +171,10 @@ type Decision struct {
 	Effects  []string `json:"effects"`
 	Trace    []string `json:"trace,omitzero"`
 }
+
+// EventYield comes instead of a reply from a daemon of an older build that has
+// nothing to do: it ends, and the client starts its own.
+const EventYield = "yield"
 
 // EventQuestion comes during Exec with Prompt, and on Watch: an approval.Event.
 const EventQuestion = "question"
@@ -185,11 +200,10 @@ type Approvals struct {
 
 // Hook carries one event of a client's hook.
 type Hook struct {
-	Client     string        `json:"client"`
-	Event      []byte        `json:"event"` // as read, not parsed at this end
-	ProjectDir string        `json:"project_dir,omitzero"`
-	Dir        string        `json:"dir"`
-	Wait       time.Duration `json:"wait,format:nano"` // the client's own limit
+	Client     string `json:"client"`
+	Event      []byte `json:"event"` // as read, not parsed at this end
+	ProjectDir string `json:"project_dir,omitzero"`
+	Dir        string `json:"dir"`
 }
 
 // Hooked is what the hook prints and how it ends.
@@ -202,20 +216,21 @@ type Hooked struct {
 // Run starts a program inside a new session's boundary. The three streams
 // travel with the request.
 type Run struct {
-	Argv       []string `json:"argv"`
-	Dir        string   `json:"dir"`
-	Workspace  string   `json:"workspace,omitzero"`
-	Env        []string `json:"env"`
-	Profile    string   `json:"profile,omitzero"`
-	Net        string   `json:"net,omitzero"` // none, open; empty = the profile's
-	Write      []string `json:"write,omitzero"`
-	PassEnv    []string `json:"pass_env,omitzero"`
-	ReadOnly   bool     `json:"read_only,omitzero"`
-	Name       string   `json:"name,omitzero"`
-	Mode       string   `json:"mode,omitzero"`
-	TTY        bool     `json:"tty"`
-	Rows, Cols uint16
-	NoReceipt  bool `json:"no_receipt,omitzero"`
+	Argv      []string `json:"argv"`
+	Dir       string   `json:"dir"`
+	Workspace string   `json:"workspace,omitzero"`
+	Env       []string `json:"env"`
+	Profile   string   `json:"profile,omitzero"`
+	Net       string   `json:"net,omitzero"` // none, open; empty = the profile's
+	Write     []string `json:"write,omitzero"`
+	PassEnv   []string `json:"pass_env,omitzero"`
+	ReadOnly  bool     `json:"read_only,omitzero"`
+	Name      string   `json:"name,omitzero"`
+	Mode      string   `json:"mode,omitzero"`
+	TTY       bool     `json:"tty"`
+	Rows      uint16   `json:"rows,omitzero"`
+	Cols      uint16   `json:"cols,omitzero"`
+	NoReceipt bool     `json:"no_receipt,omitzero"`
 }
 
 // Started is the body of EventStarted.

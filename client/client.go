@@ -1,0 +1,322 @@
+// Package client is the Go SDK and the only road from our own faces to the
+// kernel: it speaks to the daemon of one installation over its local socket.
+//
+// A daemon that does not run is started, unless the caller is inside a session
+// (REEVE_SESSION is set) or the call only looks. What cannot be reached is an
+// error of kind reeve.ErrUnavailable; nothing is ever decided at this end.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// StartLimit is how long a daemon may take to say that it serves.
+const StartLimit = 5 * time.Second
+
+// Client speaks to one daemon. It is safe for concurrent use; every call has
+// its own connection.
+type Client struct {
+	Paths  config.Paths
+	Build  string // of this program; see Build
+	Getenv func(string) string
+}
+
+// Build names this very program file: its version, size and time of change.
+// Two different builds never have one name on one machine in practice.
+func Build(version string) string {
+	exe, err := os.Executable()
+	if err != nil {
+		return version
+	}
+	info, err := os.Stat(exe)
+	if err != nil {
+		return version
+	}
+	return fmt.Sprintf("%s-%x-%x", version, info.Size(), info.ModTime().UnixNano())
+}
+
+// events receives what comes before the reply. It closes files it is given.
+type events func(event string, body []byte, files []*os.File) error
+
+// call makes one request. start says whether a missing daemon is started.
+func (c *Client) call(ctx context.Context, start bool, method string, params, reply any, on events, files ...*os.File) error {
+	for attempt := 0; ; attempt++ {
+		conn, err := c.connect(start)
+		if err != nil {
+			return err
+		}
+		err = c.exchange(ctx, conn, method, params, reply, on, files)
+		if !errors.Is(err, errYields) || attempt > 0 {
+			return err
+		}
+		if err := c.awaitGone(); err != nil {
+			return err
+		}
+	}
+}
+
+// errYields: a daemon of another build had nothing to do and has ended.
+var errYields = fmt.Errorf("%w: the daemon gives way to this build", reeve.ErrUnavailable)
+
+func (c *Client) exchange(ctx context.Context, conn *localsock.Conn, method string, params, reply any, on events, files []*os.File) error {
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	p, err := wire.Encode(params)
+	if err != nil {
+		return fmt.Errorf("write the request: %w", err)
+	}
+	frame, err := wire.Encode(wire.Request{Hello: wire.Hello{Proto: wire.Proto, Build: c.Build}, Method: method, Params: p})
+	if err != nil {
+		return fmt.Errorf("write the request: %w", err)
+	}
+	if err := conn.Write(frame, files...); err != nil {
+		return fmt.Errorf("%w: send to the daemon: %v", reeve.ErrUnavailable, err)
+	}
+	for {
+		b, got, err := conn.Read()
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("%w: the daemon closed the connection before it answered (%v)", reeve.ErrUnavailable, err)
+		}
+		done, err := c.message(b, got, reply, on)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) message(b []byte, files []*os.File, reply any, on events) (done bool, err error) {
+	var m wire.Message
+	if err := wire.Decode(b, &m); err != nil {
+		return true, fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	switch {
+	case m.Hello.Proto != wire.Proto:
+		return true, fmt.Errorf("%w: the daemon speaks protocol %d and this program %d; run reeve down and try again", reeve.ErrUnavailable, m.Hello.Proto, wire.Proto)
+	case m.Event == wire.EventYield:
+		return true, errYields
+	case m.Event != "" && on != nil:
+		return false, on(m.Event, m.Body, files)
+	case m.Event != "":
+		for _, f := range files {
+			f.Close()
+		}
+		return false, nil
+	case m.Error != nil:
+		return true, m.Error.Err()
+	case reply == nil:
+		return true, nil
+	}
+	return true, wire.Decode(m.Body, reply)
+}
+
+// connect reaches the control socket, starting the daemon where it is missing
+// and may be started.
+func (c *Client) connect(start bool) (*localsock.Conn, error) {
+	path, err := localsock.Path(c.Paths.State, wire.ControlSocket, c.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := localsock.Dial(path, 2*time.Second)
+	if err == nil {
+		return conn, nil
+	}
+	if !absent(err) {
+		return nil, fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+	}
+	if c.Getenv("REEVE_SESSION") != "" {
+		return nil, fmt.Errorf("%w: this process runs inside a Reeve session, from which the daemon cannot be reached", reeve.ErrUnavailable)
+	}
+	if !start {
+		return nil, fmt.Errorf("%w: no daemon is running; reeve up starts one", reeve.ErrUnavailable)
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	if conn, err = localsock.Dial(path, 2*time.Second); err != nil {
+		return nil, fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+	}
+	return conn, nil
+}
+
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// Start starts the daemon and waits until it serves. Where two callers start
+// at once one of the daemons wins and both callers are served.
+func (c *Client) Start() error {
+	err := localsock.Spawn(c.Paths.State, []string{"__daemon"}, c.Getenv, StartLimit)
+	if err == nil || err.Error() == AlreadyServed {
+		return nil
+	}
+	return fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+}
+
+// AlreadyServed is what a second daemon says on one state directory.
+const AlreadyServed = "another daemon serves this state directory"
+
+// awaitGone waits until a daemon that gives way has let go of its socket.
+func (c *Client) awaitGone() error {
+	path, err := localsock.Path(c.Paths.State, wire.ControlSocket, c.Getenv)
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(StartLimit); ; {
+		conn, err := localsock.Dial(path, time.Second)
+		if err != nil {
+			return nil
+		}
+		// The old daemon closes its listener first and its connections last:
+		// reading ends when it is gone.
+		conn.SetDeadline(deadline)
+		_, _, err = conn.Read()
+		conn.Close()
+		if err != nil && !errors.Is(err, io.EOF) && time.Now().After(deadline) {
+			return fmt.Errorf("%w: the old daemon does not end; run reeve down", reeve.ErrUnavailable)
+		}
+	}
+}
+
+// Status asks a running daemon how it is; it starts none.
+func (c *Client) Status(ctx context.Context) (s wire.Status, err error) {
+	return s, c.call(ctx, false, wire.MethodStatus, struct{}{}, &s, nil)
+}
+
+// Up makes sure that a daemon runs.
+func (c *Client) Up(ctx context.Context) (s wire.Status, err error) {
+	return s, c.call(ctx, true, wire.MethodStatus, struct{}{}, &s, nil)
+}
+
+// Down ends the daemon; it returns when the daemon has let go.
+func (c *Client) Down(ctx context.Context) error {
+	if err := c.call(ctx, false, wire.MethodDown, struct{}{}, nil, nil); err != nil {
+		return err
+	}
+	return c.awaitGone()
+}
+
+// Exec runs one tool through the kernel. Questions that it raises go to ask
+// where that is not nil.
+func (c *Client) Exec(ctx context.Context, e wire.Exec, ask func(approval.Question)) (x wire.Executed, err error) {
+	on := func(event string, body []byte, files []*os.File) error {
+		var ev approval.Event
+		if event != wire.EventQuestion || ask == nil {
+			return nil
+		}
+		if err := wire.Decode(body, &ev); err != nil {
+			return err
+		}
+		if ev.State == approval.Pending {
+			go ask(ev.Question)
+		}
+		return nil
+	}
+	return x, c.call(ctx, true, wire.MethodExec, e, &x, on)
+}
+
+// Explain tells what would be decided and why; nothing runs.
+func (c *Client) Explain(ctx context.Context, e wire.Exec) (x wire.Executed, err error) {
+	return x, c.call(ctx, true, wire.MethodExplain, e, &x, nil)
+}
+
+// Run starts a program in a new session and returns when it has ended. started
+// is called once; where the run has a terminal, master is the other end of the
+// program's own pseudo-terminal, to be closed by the callee.
+func (c *Client) Run(ctx context.Context, r wire.Run, streams [3]*os.File, started func(s wire.Started, master *os.File)) (end wire.Ran, err error) {
+	on := func(event string, body []byte, files []*os.File) error {
+		var s wire.Started
+		if event != wire.EventStarted {
+			return nil
+		}
+		if err := wire.Decode(body, &s); err != nil {
+			return err
+		}
+		var master *os.File
+		if len(files) > 0 {
+			master = files[0]
+		}
+		if started != nil {
+			started(s, master)
+		}
+		return nil
+	}
+	return end, c.call(ctx, true, wire.MethodRun, r, &end, on, streams[:]...)
+}
+
+// Hook hands one event of a client's hook to the daemon; inside a session it
+// goes through the session's own socket.
+func (c *Client) Hook(ctx context.Context, h wire.Hook) (out wire.Hooked, err error) {
+	if sock := c.Getenv("REEVE_HOOK_SOCK"); sock != "" && c.Getenv("REEVE_SESSION") != "" {
+		conn, err := localsock.Dial(sock, 2*time.Second)
+		if err != nil {
+			return out, fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+		}
+		return out, c.exchange(ctx, conn, wire.MethodHook, h, &out, nil, nil)
+	}
+	return out, c.call(ctx, true, wire.MethodHook, h, &out, nil)
+}
+
+// Approvals lists pending questions and standing grants.
+func (c *Client) Approvals(ctx context.Context) (a wire.Approvals, err error) {
+	return a, c.call(ctx, true, wire.MethodPending, struct{}{}, &a, nil)
+}
+
+// Settle answers a question.
+func (c *Client) Settle(ctx context.Context, s wire.Settle) error {
+	return c.call(ctx, true, wire.MethodSettle, s, nil, nil)
+}
+
+// Revoke takes a standing grant back.
+func (c *Client) Revoke(ctx context.Context, id string) error {
+	return c.call(ctx, true, wire.MethodRevoke, wire.Settle{ID: id}, nil, nil)
+}
+
+// Watch calls on for every question that appears or ends, pending ones first,
+// until ctx ends.
+func (c *Client) Watch(ctx context.Context, on func(approval.Event)) error {
+	return c.call(ctx, true, wire.MethodWatch, struct{}{}, nil, func(event string, body []byte, files []*os.File) error {
+		var ev approval.Event
+		if err := wire.Decode(body, &ev); err != nil {
+			return err
+		}
+		on(ev)
+		return nil
+	})
+}
+
+// Tools lists the tools with the person's settings.
+func (c *Client) Tools(ctx context.Context) (ts []wire.Tool, err error) {
+	return ts, c.call(ctx, true, wire.MethodTools, struct{}{}, &ts, nil)
+}
+
+// SetTool changes the person's setting for one tool.
+func (c *Client) SetTool(ctx context.Context, s wire.SetTool) error {
+	return c.call(ctx, true, wire.MethodSetTool, s, nil, nil)
+}
+
+// Trust accepts the exact content of a project's policy file.
+func (c *Client) Trust(ctx context.Context, t wire.Trust) error {
+	return c.call(ctx, true, wire.MethodTrust, t, nil, nil)
+}
+
+// Sessions lists the sessions that have not ended.
+func (c *Client) Sessions(ctx context.Context) (ss []wire.Session, err error) {
+	return ss, c.call(ctx, true, wire.MethodSessions, struct{}{}, &ss, nil)
+}

@@ -1,0 +1,339 @@
+// Package api is the local door: it serves the sockets of one daemon, turns
+// each request into a call of the kernel or of a room, and knows which peers
+// may act for a person.
+//
+// Two kinds of socket are served. The control socket takes every method. A
+// session's own socket is the only one visible inside that session's boundary
+// and takes the method hook alone, for that session alone (amendment 3).
+//
+// Being the same user proves nothing, since an agent is the same user. What
+// needs a person (answering, trusting, changing settings, ending the daemon,
+// acting with a person's authority) is refused to a peer that is or descends
+// from a process of a session or from an agent client that has called the
+// hook ([Governed], amendment 2 and second review 3).
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// Kernel is the part of the kernel this door uses.
+type Kernel interface {
+	Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision, reeve.Result)
+	Explain(ctx context.Context, inv *reeve.Invocation) reeve.Decision
+}
+
+// HookDoor answers one event of a client's hook; inSession is the session
+// whose boundary the peer is inside, or "".
+type HookDoor interface {
+	Hook(ctx context.Context, h wire.Hook, inSession string) wire.Hooked
+}
+
+// RunDoor starts a program in a new session. started sends the first event.
+type RunDoor interface {
+	Run(ctx context.Context, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error)
+}
+
+// Daemon is what the door asks of the daemon itself.
+type Daemon interface {
+	Status() wire.Status
+	Stop()                   // begin to end
+	Yield(build string) bool // end for a client of another build, where nothing is going on
+	Tools() []wire.Tool      // with the person's settings
+	SetTool(wire.SetTool) error
+	Trust(wire.Trust) error
+	SaveRule(rule string) error // append an allow rule to the user policy
+}
+
+// Server serves one daemon's sockets.
+type Server struct {
+	Kernel   Kernel
+	Sessions *session.Store
+	Broker   *approval.Broker
+	Hook     HookDoor
+	Run      RunDoor
+	Daemon   Daemon
+	Governed *Governed
+	Home     string
+	NewID    func() string
+	Build    string
+	Config   struct {
+		Mode    reeve.Mode
+		Profile string
+	}
+
+	busy sync.WaitGroup
+	mu   sync.Mutex
+	live int // requests in progress, watchers not counted
+	byCL map[string]string
+}
+
+// Serve accepts on l until it is closed. session is the session the socket
+// belongs to, or "" for the control socket.
+func (s *Server) Serve(ctx context.Context, l *localsock.Listener, session string) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		s.busy.Go(func() {
+			defer conn.Close()
+			s.one(ctx, conn, session)
+		})
+	}
+}
+
+// Wait returns when every connection has ended.
+func (s *Server) Wait() { s.busy.Wait() }
+
+// Live is how many requests are in progress.
+func (s *Server) Live() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live
+}
+
+func (s *Server) count(n int) {
+	s.mu.Lock()
+	s.live += n
+	s.mu.Unlock()
+}
+
+// reply is one connection's way back.
+type reply struct {
+	s    *Server
+	conn *localsock.Conn
+	mu   sync.Mutex
+}
+
+func (r *reply) send(m wire.Message, files ...*os.File) error {
+	m.Hello = wire.Hello{Proto: wire.Proto, Build: r.s.Build}
+	b, err := wire.Encode(m)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	defer r.conn.SetDeadline(time.Time{})
+	return r.conn.Write(b, files...)
+}
+
+func (r *reply) event(name string, body any, files ...*os.File) error {
+	b, err := wire.Encode(body)
+	if err != nil {
+		return err
+	}
+	return r.send(wire.Message{Event: name, Body: b}, files...)
+}
+
+func (r *reply) end(body any, err error) {
+	if err != nil {
+		r.send(wire.Message{Error: wire.Fail(err)})
+		return
+	}
+	b, err := wire.Encode(body)
+	if err != nil {
+		r.send(wire.Message{Error: wire.Fail(err)})
+		return
+	}
+	r.send(wire.Message{Body: b})
+}
+
+// one serves the one request of a connection.
+func (s *Server) one(ctx context.Context, conn *localsock.Conn, inSession string) {
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	frame, files, err := conn.Read()
+	if err != nil {
+		return
+	}
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	conn.SetDeadline(time.Time{})
+	out := &reply{s: s, conn: conn}
+	var req wire.Request
+	if err := wire.Decode(frame, &req); err != nil {
+		out.end(nil, err)
+		return
+	}
+	if req.Hello.Proto != wire.Proto {
+		out.end(nil, fmt.Errorf("%w: this daemon speaks protocol %d, the program %d; run reeve down and try again", reeve.ErrUnavailable, wire.Proto, req.Hello.Proto))
+		return
+	}
+	if inSession == "" && req.Hello.Build != s.Build && s.Daemon.Yield(req.Hello.Build) {
+		out.event(wire.EventYield, struct{}{})
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go hangup(conn, cancel)
+	s.dispatch(ctx, conn.Peer, inSession, &req, files, out)
+}
+
+// hangup cancels the request when its caller goes away: a client sends nothing
+// after its request, so reading ends only then.
+func hangup(conn *localsock.Conn, cancel context.CancelFunc) {
+	defer cancel()
+	for {
+		_, files, err := conn.Read()
+		for _, f := range files {
+			f.Close()
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+	}
+}
+
+func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession string, req *wire.Request, files []*os.File, out *reply) {
+	if inSession != "" && req.Method != wire.MethodHook {
+		out.end(nil, fmt.Errorf("%w: inside a session only hook may be called", reeve.ErrPresence))
+		return
+	}
+	if personal[req.Method] {
+		if err := s.Governed.Person(peer); err != nil {
+			out.end(nil, fmt.Errorf("%s: %w", req.Method, err))
+			return
+		}
+	}
+	if req.Method != wire.MethodWatch {
+		s.count(1)
+		defer s.count(-1)
+	}
+	switch req.Method {
+	case wire.MethodStatus:
+		out.end(s.Daemon.Status(), nil)
+	case wire.MethodDown:
+		s.Daemon.Stop()
+		out.end(struct{}{}, nil)
+	case wire.MethodExec:
+		serve(out, req, func(e wire.Exec) (wire.Executed, error) { return s.exec(ctx, peer, e, out) })
+	case wire.MethodExplain:
+		serve(out, req, func(e wire.Exec) (wire.Executed, error) { return s.explain(ctx, e) })
+	case wire.MethodRun:
+		serve(out, req, func(r wire.Run) (wire.Ran, error) {
+			return s.Run.Run(ctx, r, files, func(st wire.Started, master *os.File) error {
+				if master == nil {
+					return out.event(wire.EventStarted, st)
+				}
+				return out.event(wire.EventStarted, st, master)
+			})
+		})
+	case wire.MethodHook:
+		s.Governed.Saw(peer, req)
+		serve(out, req, func(h wire.Hook) (wire.Hooked, error) { return s.Hook.Hook(ctx, h, inSession), nil })
+	case wire.MethodPending:
+		out.end(wire.Approvals{Questions: s.Broker.Questions(), Grants: s.Broker.Grants()}, nil)
+	case wire.MethodSettle:
+		serve(out, req, func(a wire.Settle) (struct{}, error) { return struct{}{}, s.settle(a) })
+	case wire.MethodRevoke:
+		serve(out, req, func(a wire.Settle) (struct{}, error) { return struct{}{}, s.Broker.Revoke(a.ID) })
+	case wire.MethodWatch:
+		s.watch(ctx, out)
+	case wire.MethodTools:
+		out.end(s.Daemon.Tools(), nil)
+	case wire.MethodSetTool:
+		serve(out, req, func(t wire.SetTool) (struct{}, error) { return struct{}{}, s.Daemon.SetTool(t) })
+	case wire.MethodTrust:
+		serve(out, req, func(t wire.Trust) (struct{}, error) { return struct{}{}, s.Daemon.Trust(t) })
+	case wire.MethodSessions:
+		out.end(s.list(), nil)
+	default:
+		out.end(nil, fmt.Errorf("%w: the daemon has no method %q", reeve.ErrUsage, req.Method))
+	}
+}
+
+// personal are the methods that act for a person.
+var personal = map[string]bool{
+	wire.MethodDown: true, wire.MethodSettle: true, wire.MethodRevoke: true, wire.MethodSetTool: true, wire.MethodTrust: true,
+	wire.MethodRun: true, wire.MethodWatch: true,
+}
+
+func serve[P, R any](out *reply, req *wire.Request, do func(P) (R, error)) {
+	var p P
+	if err := wire.Decode(req.Params, &p); err != nil {
+		out.end(nil, err)
+		return
+	}
+	r, err := do(p)
+	out.end(r, err)
+}
+
+func (s *Server) settle(a wire.Settle) error {
+	answer := approval.Answer{State: approval.Denied, Scope: a.Scope, Word: a.Word, By: "cli"}
+	if !a.Allow {
+		return s.Broker.Settle(a.ID, answer)
+	}
+	if answer.State = approval.Allowed; answer.Scope == "" {
+		answer.Scope = approval.Once
+	}
+	if answer.Scope == approval.Rule {
+		if err := s.saveSuggested(a); err != nil {
+			return err
+		}
+	}
+	return s.Broker.Settle(a.ID, answer)
+}
+
+// saveSuggested keeps the rule that the question showed; a rule that the
+// question did not offer is refused.
+func (s *Server) saveSuggested(a wire.Settle) error {
+	for _, q := range s.Broker.Questions() {
+		if q.ID != a.ID {
+			continue
+		}
+		if q.Suggest == "" || q.Suggest != a.Rule {
+			return fmt.Errorf("%w: this question offers no such rule", reeve.ErrUsage)
+		}
+		return s.Daemon.SaveRule(a.Rule)
+	}
+	return fmt.Errorf("%w: no question %s is pending", reeve.ErrNotFound, a.ID)
+}
+
+func (s *Server) watch(ctx context.Context, out *reply) {
+	events, pending, stop := s.Broker.Watch(true)
+	defer stop()
+	for _, q := range pending {
+		if out.event(wire.EventQuestion, approval.Event{Question: q, State: approval.Pending}) != nil {
+			return
+		}
+	}
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				out.end(nil, errors.New("fell too far behind the questions; watch again"))
+				return
+			}
+			if out.event(wire.EventQuestion, e) != nil {
+				return
+			}
+		case <-ctx.Done():
+			out.end(struct{}{}, nil)
+			return
+		}
+	}
+}
+
+func (s *Server) list() []wire.Session {
+	out := []wire.Session{}
+	for _, one := range s.Sessions.List() {
+		out = append(out, wire.Session{ID: one.ID, Name: one.Name, Client: one.Client, Workspace: one.Workspace,
+			Mode: one.Mode.String(), Profile: one.Profile, Started: one.Started})
+	}
+	return out
+}

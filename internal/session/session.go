@@ -1,0 +1,375 @@
+// Package session keeps the sessions of one daemon: which workspace, mode and
+// profile each has, which client's session it answers for, what it has read,
+// how many calls it has made and how they were decided.
+//
+// A session is one folder below sessions/ in the state directory, with
+// session.json in it (0600, written whole). What only matters while the daemon
+// lives (taint, tally, running process) is kept in memory; losing it can only
+// make an answer stricter or a receipt shorter, with one exception that is
+// handled: taint is written at once when it grows, because forgetting it would
+// loosen step 7.
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/flow"
+)
+
+// Session is what is kept of one session.
+type Session struct {
+	ID        string                   `json:"id"` // UUIDv7
+	Name      string                   `json:"name,omitzero"`
+	Client    string                   `json:"client"` // "cli", "run", "claude" ...
+	Foreign   string                   `json:"foreign,omitzero"`
+	Workspace string                   `json:"workspace"`
+	Mode      reeve.Mode               `json:"mode"`
+	Profile   string                   `json:"profile"`
+	Parent    string                   `json:"parent,omitzero"`
+	Started   time.Time                `json:"started"`
+	Ended     time.Time                `json:"ended,omitzero"`
+	Taint     flow.Taint               `json:"taint"`
+	Tools     map[string]reeve.Catalog `json:"tools,omitzero"` // the session's own tool settings (Y27)
+	Only      []string                 `json:"only,omitzero"`  // the actor's own tool set; nil = no restriction
+	OnlyWhy   string                   `json:"only_why,omitzero"`
+}
+
+// Tally counts how the calls of a session were decided.
+type Tally struct {
+	Allowed, Asked, Denied int
+	Refusals               []string // the newest, at most 20
+}
+
+// Store holds the sessions. It is safe for concurrent use.
+type Store struct {
+	dir      string // <state>/sessions
+	now      func() time.Time
+	newID    func() string
+	maxCalls int
+
+	mu      sync.Mutex // guards what follows and every *live in it
+	all     map[string]*live
+	foreign map[string]string // client + "\x00" + foreign id → session id
+	catalog map[string]reeve.Catalog
+}
+
+type live struct {
+	Session
+	calls int
+	tally Tally
+}
+
+// Open reads the sessions that have not ended.
+func Open(state string, maxCalls int, now func() time.Time, newID func() string) (*Store, error) {
+	s := &Store{dir: filepath.Join(state, "sessions"), now: now, newID: newID, maxCalls: maxCalls,
+		all: map[string]*live{}, foreign: map[string]string{}, catalog: map[string]reeve.Catalog{}}
+	if err := durable.MkdirAll(s.dir); err != nil {
+		return nil, fmt.Errorf("make the sessions folder: %w", err)
+	}
+	if err := s.readCatalog(); err != nil {
+		return nil, err
+	}
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the sessions folder: %w", err)
+	}
+	for _, n := range names {
+		var one Session
+		b, err := os.ReadFile(filepath.Join(s.dir, n.Name(), "session.json"))
+		if err != nil || json.Unmarshal(b, &one) != nil || one.ID != n.Name() || !one.Ended.IsZero() {
+			continue // a session that cannot be read is not resumed: its calls are refused as unknown
+		}
+		s.keep(one)
+	}
+	return s, nil
+}
+
+func (s *Store) keep(one Session) *live {
+	l := &live{Session: one}
+	s.all[one.ID] = l
+	if one.Foreign != "" {
+		s.foreign[one.Client+"\x00"+one.Foreign] = one.ID
+	}
+	return l
+}
+
+// Create starts a session. Workspace must be an existing directory, and
+// neither the root nor the home directory.
+func (s *Store) Create(one Session, home string) (Session, error) {
+	real, err := Workspace(one.Workspace, home)
+	if err != nil {
+		return Session{}, err
+	}
+	one.ID, one.Workspace, one.Started = s.newID(), real, s.now()
+	if err := s.save(&one); err != nil {
+		return Session{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(one)
+	return one, nil
+}
+
+// ForClient returns the session of (client, foreign id), new on first sight.
+// A mode that is stricter than the session's tightens this session for good;
+// a looser one is ignored.
+func (s *Store) ForClient(one Session, home string) (Session, error) {
+	s.mu.Lock()
+	if l := s.all[s.foreign[one.Client+"\x00"+one.Foreign]]; l != nil {
+		defer s.mu.Unlock()
+		return l.Session, nil
+	}
+	s.mu.Unlock()
+	return s.Create(one, home)
+}
+
+// Workspace makes a session's root of dir: absolute, every link resolved, a
+// directory, and not one that would make all of a person's files the
+// workspace.
+func Workspace(dir, home string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("%w: workspace %q is not an absolute path", reeve.ErrUsage, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	realHome, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		realHome = filepath.Clean(home)
+	}
+	switch {
+	case !info.IsDir():
+		return "", fmt.Errorf("%w: workspace %s is not a directory", reeve.ErrUsage, dir)
+	case real == "/" || real == realHome:
+		return "", fmt.Errorf("%w: %s cannot be a workspace, since all your files are in it; work in a folder of the project", reeve.ErrUsage, dir)
+	}
+	return real, nil
+}
+
+// Repository returns the root of the repository around dir, or dir itself.
+func Repository(dir string) string {
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
+}
+
+// Get returns one session that has not ended.
+func (s *Store) Get(id string) (Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.all[id]
+	if l == nil {
+		return Session{}, fmt.Errorf("%w: no session %s, or it has ended", reeve.ErrNotFound, id)
+	}
+	return l.Session, nil
+}
+
+// List returns the sessions that have not ended, oldest first.
+func (s *Store) List() []Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Session, 0, len(s.all))
+	for _, l := range s.all {
+		all = append(all, l.Session)
+	}
+	slices.SortFunc(all, func(a, b Session) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Dir is the session's own folder in the state directory.
+func (s *Store) Dir(id string) string { return filepath.Join(s.dir, id) }
+
+// End ends a session: later calls in it are refused.
+func (s *Store) End(id string) error {
+	s.mu.Lock()
+	l := s.all[id]
+	if l == nil {
+		s.mu.Unlock()
+		return nil
+	}
+	delete(s.all, id)
+	if l.Foreign != "" {
+		delete(s.foreign, l.Client+"\x00"+l.Foreign)
+	}
+	one := l.Session
+	s.mu.Unlock()
+	one.Ended = s.now()
+	return s.save(&one)
+}
+
+// Taint says what a session has read; for a child, its parents too.
+func (s *Store) Taint(id string) flow.Taint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var t flow.Taint
+	for l := s.all[id]; l != nil; l = s.all[l.Parent] {
+		t = t.Join(l.Session.Taint)
+	}
+	return t
+}
+
+// AddTaint makes a session's taint grow. Where the growth cannot be written
+// down it holds in memory all the same.
+func (s *Store) AddTaint(id string, t flow.Taint) {
+	s.mu.Lock()
+	l := s.all[id]
+	if l == nil || l.Session.Taint.Join(t) == l.Session.Taint {
+		s.mu.Unlock()
+		return
+	}
+	l.Session.Taint = l.Session.Taint.Join(t)
+	one := l.Session
+	s.mu.Unlock()
+	_ = s.save(&one)
+}
+
+// Spend counts one call and refuses when the budget is used up.
+func (s *Store) Spend(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.all[id]
+	switch {
+	case l == nil:
+		return fmt.Errorf("session %s has ended", id)
+	case l.calls >= s.maxCalls:
+		return fmt.Errorf("this session has made %d calls, all that gate.max_calls grants; start a new session or raise it", s.maxCalls)
+	}
+	l.calls++
+	return nil
+}
+
+// Count adds one decided call to the session's tally.
+func (s *Store) Count(id string, v reeve.Verdict, asked bool, refusal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.all[id]
+	if l == nil {
+		return
+	}
+	if asked {
+		l.tally.Asked++
+	}
+	if v == reeve.Allow {
+		l.tally.Allowed++
+		return
+	}
+	l.tally.Denied++
+	if l.tally.Refusals = append(l.tally.Refusals, refusal); len(l.tally.Refusals) > 20 {
+		l.tally.Refusals = l.tally.Refusals[1:]
+	}
+}
+
+// Tally returns the counts so far.
+func (s *Store) Tally(id string) Tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.all[id]; l != nil {
+		t := l.tally
+		t.Refusals = slices.Clone(t.Refusals)
+		return t
+	}
+	return Tally{}
+}
+
+// Catalog is the stricter of the person's setting for a tool and the
+// session's own (Y24, Y27). A setting for "bash" also holds for another
+// client's tool of that name, "claude:bash".
+func (s *Store) Catalog(id, tool string) reeve.Catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.catalog) == 0 && (s.all[id] == nil || len(s.all[id].Tools) == 0) {
+		return reeve.CatalogUnset
+	}
+	_, bare, _ := strings.Cut(tool, ":")
+	c := max(s.catalog[tool], s.catalog[bare])
+	if l := s.all[id]; l != nil {
+		c = max(c, l.Tools[tool], l.Tools[bare])
+	}
+	return c
+}
+
+// Settings returns the person's tool settings.
+func (s *Store) Settings() map[string]reeve.Catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]reeve.Catalog, len(s.catalog))
+	for k, v := range s.catalog {
+		out[k] = v
+	}
+	return out
+}
+
+// SetTool changes and keeps the person's setting for one tool.
+func (s *Store) SetTool(tool string, c reeve.Catalog) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := make(map[string]reeve.Catalog, len(s.catalog)+1)
+	for k, v := range s.catalog {
+		next[k] = v
+	}
+	next[strings.ToLower(tool)] = c
+	b, err := json.Marshal(next, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("keep the tool settings: %w", err)
+	}
+	if err := durable.WriteFile(s.catalogFile(), b, 0o600); err != nil {
+		return fmt.Errorf("keep the tool settings: %w", err)
+	}
+	s.catalog = next
+	return nil
+}
+
+func (s *Store) catalogFile() string { return filepath.Join(filepath.Dir(s.dir), "tools.json") }
+
+// readCatalog fails closed: a settings file that cannot be read stops the
+// daemon, since forgetting an "off" would loosen the gate.
+func (s *Store) readCatalog() error {
+	b, err := os.ReadFile(s.catalogFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &s.catalog)
+	}
+	if err != nil {
+		return fmt.Errorf("read the tool settings %s: %w; mend or remove the file", s.catalogFile(), err)
+	}
+	return nil
+}
+
+func (s *Store) save(one *Session) error {
+	dir := s.Dir(one.ID)
+	if err := durable.MkdirAll(dir); err != nil {
+		return fmt.Errorf("keep session %s: %w", one.ID, err)
+	}
+	b, err := json.Marshal(one)
+	if err != nil {
+		return fmt.Errorf("keep session %s: %w", one.ID, err)
+	}
+	if err := durable.WriteFile(filepath.Join(dir, "session.json"), b, 0o600); err != nil {
+		return fmt.Errorf("keep session %s: %w", one.ID, err)
+	}
+	return nil
+}
