@@ -37,7 +37,7 @@ var GitExecuting = []string{
 
 // CredentialPaths are credential stores, written relative to a home
 // directory (contract A18). They count wherever they stand, since homes can
-// be anywhere. A star stands for any part of one name.
+// be anywhere. One star stands for any part of one name.
 var CredentialPaths = []string{
 	// keys, agents, password managers
 	".ssh", ".gnupg", ".password-store", ".age", ".config/age", ".config/sops/age", ".local/share/keyrings", ".local/share/kwalletd",
@@ -103,7 +103,7 @@ var AgentStatePinned = []string{
 // Protected reports whether any part of a slash-separated path, absolute or
 // relative, is one of ProtectedNames, without regard to case.
 func Protected(name string) bool {
-	return scanNames(name, 0).protected
+	return scanNames(fold(name), 0).protected
 }
 
 // Credential reports whether a slash-separated path, absolute or relative, is
@@ -113,14 +113,14 @@ func Protected(name string) bool {
 // anything between), and the usual bundles of public certificates are not
 // credentials.
 func Credential(name string) bool {
-	return scanNames(name, 0).credential
+	return scanNames(fold(name), 0).credential
 }
 
 // GateConfig reports whether a slash-separated path is an agent's folder or
 // what configures the gate in it: <agent folder>/settings.json and the other
 // AgentStatePinned entries, or what lies below them.
 func GateConfig(name string) bool {
-	return scanNames(name, 0).gate
+	return scanNames(fold(name), 0).gate
 }
 
 // nameMarks is what the names of a path say.
@@ -128,18 +128,14 @@ type nameMarks struct {
 	protected, credential, gate bool
 }
 
-// scanNames judges a path by its names alone. The first base bytes of the path
-// are the workspace's own place, which may well lie inside an agent's folder:
-// no name in them makes a path protected, but a credential store stays one.
-func scanNames(name string, base int) (m nameMarks) {
-	m = scanFolded(fold(name[:base]))
-	m.protected, m.gate = false, false
-	below := scanFolded(fold(name[base:]))
-	return nameMarks{
-		protected:  below.protected,
-		gate:       below.gate,
-		credential: m.credential || below.credential,
-	}
+// scanNames judges a folded path by its names alone. The first base bytes of
+// the path are the workspace's own place, which may well lie inside an
+// agent's folder: no name in them makes a path protected, but a credential
+// store stays one.
+func scanNames(folded string, base int) nameMarks {
+	m := scanFolded(folded[base:])
+	m.credential = m.credential || base > 0 && scanFolded(folded[:base]).credential
+	return m
 }
 
 func scanFolded(rest string) (m nameMarks) {
@@ -190,12 +186,7 @@ func storeAt(part, after string) bool {
 			return true
 		}
 	}
-	for _, s := range tables.starStores {
-		if ok, _ := path.Match(s, part); ok {
-			return true
-		}
-	}
-	return false
+	return matchAny(tables.starStores, part)
 }
 
 // hasPath reports whether rest begins with the names of tail, where a name of
@@ -205,10 +196,7 @@ func hasPath(rest, tail string) bool {
 		var want, have string
 		want, tail, _ = strings.Cut(tail, "/")
 		have, rest, _ = strings.Cut(rest, "/")
-		if want == have {
-			continue
-		}
-		if ok, _ := path.Match(want, have); !ok || have == "" {
+		if have == "" || !match(want, have) {
 			return false
 		}
 	}
@@ -221,17 +209,21 @@ func credentialName(base string) bool {
 
 func matchAny(patterns []string, name string) bool {
 	for _, p := range patterns {
-		if p == name {
-			return true
-		}
-		if !strings.ContainsRune(p, '*') {
-			continue
-		}
-		if ok, _ := path.Match(p, name); ok {
+		if match(p, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// match matches one name against a pattern of the lists above, which holds at
+// most one star.
+func match(pattern, name string) bool {
+	head, tail, starred := strings.Cut(pattern, "*")
+	if !starred {
+		return pattern == name
+	}
+	return len(name) >= len(head)+len(tail) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
 }
 
 // tables are the lists above, folded and keyed once.

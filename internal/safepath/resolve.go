@@ -91,7 +91,7 @@ func (r *Resolver) Workspace() string { return r.root }
 // new file takes the target of its nearest existing ancestor.
 func (r *Resolver) Facts(path string) reeve.PathFacts {
 	if !filepath.IsAbs(path) || strings.IndexByte(path, 0) >= 0 {
-		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(path, 0))}
+		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(fold(path), 0))}
 	}
 	path = filepath.Clean(path)
 	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") {
@@ -192,22 +192,21 @@ func (r *Resolver) fill(f *reeve.PathFacts, st *syscall.Stat_t) {
 // mark judges one spelling of a path.
 func (r *Resolver) mark(path string) reeve.PathMark {
 	var m reeve.PathMark
-	base := 0
+	base, folded := 0, fold(path)
 	switch {
 	case below(path, r.root):
-		base = len(r.root)
+		base = len(fold(r.root))
 	case below(path, r.given):
-		base = len(r.given)
+		base = len(fold(r.given))
 	default:
 		m |= reeve.PathOutside
 	}
-	m |= nameMark(scanNames(path, base))
+	m |= nameMark(scanNames(folded, base))
 	for _, dir := range r.scratch {
 		if below(path, dir) {
 			m |= reeve.PathScratch
 		}
 	}
-	folded := fold(path)
 	for _, dir := range r.state {
 		if below(folded, dir) {
 			m |= reeve.PathOwnState
