@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -35,8 +36,11 @@ reeve            pure       :
 
 permit           pure       : reeve
 tool                        : reeve permit
-policy           pure       : reeve tool
-shellread        pure       : reeve
+policy/tree      pure part  :
+policy/match     pure part  : reeve
+policy           pure       : reeve tool policy/tree policy/match
+shellread/words  pure part  : reeve
+shellread        pure       : reeve shellread/words
 flow             pure       : reeve
 redact           pure       : reeve
 
@@ -46,9 +50,10 @@ config                      : reeve durable
 jail                        : reeve permit
 
 policy/load                 : reeve tool policy safepath durable
-policy/trial                : reeve tool policy
+policy/trial                : reeve tool policy policy/match shellread safepath
 approval                    : reeve
-session                     : reeve durable safepath
+wire                        : reeve approval
+session                     : reeve durable safepath flow
 audit                       : reeve durable
 kernel                      : reeve permit tool policy flow approval safepath
 
@@ -59,20 +64,23 @@ jail/host        exec       : reeve permit jail
 jail/jailtest    exec test  : reeve permit jail testuser
 
 tool/files                  : reeve permit tool safepath durable
-tool/shell                  : reeve permit tool jail shellread
-tool/git                    : reeve permit tool jail safepath
+tool/launch      part       : reeve permit tool jail
+tool/shell                  : reeve permit tool tool/launch jail shellread
+tool/git                    : reeve permit tool tool/launch jail safepath
 tool/foreign                : reeve permit tool shellread
 tool/tooltest    test       : reeve permit tool
 
 localsock        net exec=spawn.go :
-client           net        : reeve localsock
+client           net        : reeve localsock wire approval config
 
 ingress/args     part       : reeve tool
+ingress/api      net        : reeve approval localsock session wire
 ingress/hook                : reeve client ingress/args
 ingress/run                 : reeve client
 ingress/exec                : reeve client ingress/args
 
 testuser         exec test  :
+anthropictest    net test   :
 daemon           net        : all
 cmd/reeve                   : all
 `
@@ -463,7 +471,10 @@ func TestNothingRegistersItself(t *testing.T) {
 func TestPackagesStaySmallAndNamedByWhatTheyAre(t *testing.T) {
 	lines := map[string]int{}
 	for _, s := range code(t) {
-		lines[s.dir] += strings.Count(string(s.text), "\n")
+		lines[s.dir] += s.codeLines()
+		if n := strings.Count(string(s.text), "\n"); n > maxFileLines {
+			t.Errorf("%s has %d lines; past %d a file holds more than one idea", s.path, n, maxFileLines)
+		}
 		if depth := strings.Count(s.dir, "/"); strings.HasPrefix(s.dir, "internal/") && depth > 2 {
 			t.Errorf("%s: rooms stand at most two levels below internal", s.dir)
 		}
@@ -474,9 +485,33 @@ func TestPackagesStaySmallAndNamedByWhatTheyAre(t *testing.T) {
 	}
 	for dir, n := range lines {
 		if n > maxPackageLines {
-			t.Errorf("%s has %d lines that ship; past %d a package is split by noun", dir, n, maxPackageLines)
+			t.Errorf("%s has %d lines of code; past %d a package is split by noun", dir, n, maxPackageLines)
 		}
 	}
 }
 
-const maxPackageLines = 1600
+const (
+	maxPackageLines = 1500 // of code: empty lines and comments do not count, so that explaining is free
+	maxFileLines    = 600
+)
+
+// codeLines counts the lines on which a token stands.
+func (s *source) codeLines() int {
+	var sc scanner.Scanner
+	file := token.NewFileSet().AddFile(s.path, -1, len(s.text))
+	sc.Init(file, s.text, nil, 0)
+	n, last := 0, 0
+	for {
+		pos, tok, lit := sc.Scan()
+		if tok == token.EOF {
+			return n
+		}
+		if tok == token.SEMICOLON && lit == "\n" {
+			continue // inserted at the line's end
+		}
+		first := file.Line(pos)
+		end := first + strings.Count(lit, "\n") // a raw string spans lines
+		n += end - max(first-1, last)
+		last = end
+	}
+}
