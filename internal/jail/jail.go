@@ -33,18 +33,37 @@ type Plan struct {
 	Dir       string   // working directory
 	Write     []string // further writable directories
 	ReadOnly  bool     // the workspace is read-only too
-	Protect   []string // read-only inside what is writable; existing ones are pinned against rename
-	Absent    []string // protected names that do not exist yet: what appears there is quarantined after the run
-	Mask      []string // credential stores, control sockets, Reeve's own state: hidden
+	Read      []string // shown read-only although they lie below a private directory (/tmp, /run)
+	Pin       []string // directories bound on themselves, so that a protected thing below cannot be moved away with them
+	Protect   []string // read-only inside what is writable; existing ones, so that they are mount points and stay where they are
+	Absent    []string // protected names that do not exist yet: what appears there is quarantined after the run; the last element may hold *
+	Links     []Link   // protected names that are symbolic links: one that reads differently after the run is put back
+	Private   []string // a file: the process writes to a copy of its own; a directory: it sees an empty one of its own; both are dropped
+	Mask      []string // credential stores, control sockets, Reeve's own state: hidden; the last ones are Reeve's
 	Expose    []Expose // single things bound in although a mask covers their place: the session's hook socket
 	Net       NetMode
 	NoUnix    bool     // no unix sockets to the outside (strict)
 	Env       []string // the whole environment, NAME=value
 	Limits    Limits
+	Repos     []Repo   // repositories below the workspace when the plan was made
+	Notes     []string // what a person should know of this plan: folded, skipped, granted by finding
 }
 
 // Expose binds one host path to one place inside.
-type Expose struct{ From, To string }
+type Expose struct {
+	From, To string
+	Write    bool // a directory the process may write: its cache
+}
+
+// Link is a symbolic link and what it read when the plan was made.
+type Link struct{ Path, Target string }
+
+// Repo is a git repository inside the workspace: the path of its .git and the
+// inode it had, by which a replaced one is known.
+type Repo struct {
+	Git   string
+	Inode uint64
+}
 
 // Limits bound what one process tree may use. Zero means the wall's default.
 type Limits struct {

@@ -1,0 +1,154 @@
+package jail
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// agentCLI is what the boundary knows of one agent's command line program.
+type agentCLI struct {
+	program  string   // base name of the program
+	packages []string // as a runner such as npx is told to start it
+	folder   string   // its state folder below the home directory
+	moved    string   // variable that moves the folder
+	starts   []string // in its folder, besides steering: what starts programs or configures the gate
+	private  []string // in its folder: scripts of one session, which another session's shell would run
+	files    []string // in the home directory: settings it rewrites all the time; it gets a copy of its own
+	secrets  []string // in its folder: its own log-in, hidden where the folder is not granted
+	pass     []string // variables that pass to it: its keys, addresses and switches; * = any rest
+	set      []string // what makes it behave inside
+}
+
+// steering are the names that start programs or configure the gate in any
+// agent's state folder (amendment 13).
+var steering = []string{
+	"settings*.json", "mcp*.json", "config.toml", "hooks.json", "hooks", "plugins", "commands", "agents", "skills",
+	"extensions", "rules", "policies", "prompts", "local", "bin", ".env",
+}
+
+// agentCLIs are the four of contract Y59.
+var agentCLIs = []agentCLI{
+	{
+		program: "claude", packages: []string{"@anthropic-ai/claude-code"}, folder: ".claude", moved: "CLAUDE_CONFIG_DIR",
+		starts: []string{"output-styles", ".claude.json", "statusline*", "workflows"}, private: []string{"shell-snapshots", "session-env"},
+		files: []string{".claude.json"}, secrets: []string{".credentials.json"},
+		pass: []string{
+			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL",
+			"ANTHROPIC_DEFAULT_*", "ANTHROPIC_CUSTOM_HEADERS", "API_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS",
+			"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_DISABLE_*", "CLAUDE_CODE_MAX_*", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CONFIG_DIR",
+			"DISABLE_*", "MAX_THINKING_TOKENS", "MAX_MCP_OUTPUT_TOKENS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
+		},
+		set: []string{"DISABLE_AUTOUPDATER=1"},
+	},
+	{
+		program: "codex", packages: []string{"@openai/codex"}, folder: ".codex", moved: "CODEX_HOME",
+		starts: []string{"*.config.toml", "packages", "automations"}, secrets: []string{"auth.json"},
+		pass: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_API_KEY", "CODEX_HOME"},
+	},
+	{
+		program: "gemini", packages: []string{"@google/gemini-cli"}, folder: ".gemini",
+		starts: []string{"trustedFolders.json", "system.md"}, secrets: []string{"oauth_creds.json", "google_accounts.json"},
+		pass: []string{"GEMINI_API_KEY", "GEMINI_MODEL", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"},
+	},
+	{
+		program: "aider", packages: []string{"aider-chat"}, folder: ".aider", starts: []string{"oauth-keys.env"}, secrets: []string{"oauth-keys.env"},
+		pass: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_BASE", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY", "AIDER_MODEL", "AIDER_DARK_MODE"},
+	},
+}
+
+// cliOf tells which known agent a command line starts, also through npx and
+// the like; nil where none.
+func cliOf(argv []string) *agentCLI {
+	if len(argv) == 0 {
+		return nil
+	}
+	name := filepath.Base(argv[0])
+	for i := range agentCLIs {
+		if agentCLIs[i].program == name {
+			return &agentCLIs[i]
+		}
+	}
+	switch name {
+	case "npx", "pnpx", "bunx", "uvx", "pipx":
+	default:
+		return nil
+	}
+	for _, arg := range argv[1:] {
+		for i := range agentCLIs {
+			for _, pkg := range agentCLIs[i].packages {
+				if arg == pkg || strings.HasPrefix(arg, pkg+"@") {
+					return &agentCLIs[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// grantAgentState makes the state folders of the agent CLIs writable (Y59),
+// real directories of this account only (Y69), and keeps everything in them
+// read-only that would start a program in the next run outside.
+func grantAgentState(plan *Plan, at Place, r roots) {
+	for _, cli := range agentCLIs {
+		dir := filepath.Join(r.home, cli.folder)
+		if moved := lookup(at.Env, cli.moved); cli.moved != "" && moved != "" {
+			dir = moved
+		}
+		info, err := os.Lstat(dir)
+		if err != nil {
+			continue
+		}
+		real, err := canonicalDir(dir)
+		if err != nil || !info.IsDir() || !mine(info) || r.grantable(real, false) != nil || within(real, plan.Workspace) {
+			plan.Notes = append(plan.Notes, dir+" is not a plain directory of yours: it stays read-only")
+			continue
+		}
+		plan.Write = append(plan.Write, real)
+		g := guard{plan: plan, root: real}
+		for _, pattern := range append(cli.starts, steering...) {
+			g.pattern(filepath.Join(real, pattern))
+		}
+		for _, name := range cli.private {
+			g.private(filepath.Join(real, name))
+		}
+		for _, name := range cli.files {
+			g.private(filepath.Join(r.home, name))
+		}
+	}
+	plan.Write = outermost(plan.Write)
+}
+
+// pattern protects what matches now, and names the pattern as one whose new
+// matches are quarantined.
+func (g guard) pattern(pattern string) {
+	matches, _ := filepath.Glob(pattern)
+	for _, m := range matches {
+		g.name(m)
+	}
+	if len(matches) == 0 || strings.Contains(pattern, "*") {
+		g.plan.Absent = append(g.plan.Absent, pattern)
+	}
+}
+
+// private gives the process its own copy of what exists: a file starts as a
+// copy, a directory empty. What does not exist cannot be stood in for without
+// leaving a stub on the host; inside a writable folder its appearance is
+// quarantined.
+func (g guard) private(path string) {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && (info.IsDir() || info.Mode().IsRegular()) && mine(info):
+		g.plan.Private = append(g.plan.Private, path)
+		g.pinAbove(path)
+	case within(g.root, path):
+		g.name(path)
+	}
+}
+
+// mine reports whether a file belongs to the account we run as.
+func mine(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}

@@ -1,0 +1,208 @@
+package jail
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A git configuration as far as a boundary needs it: one assignment a line
+// after joining continued lines. It is read to find files that git would
+// execute or include, and to tell a harmless new configuration from one that
+// starts programs. Format: git-config(1), "CONFIGURATION FILE".
+type gitSetting struct {
+	Key   string // section.subsection.name; section and name in lower case
+	Value string
+}
+
+// maxGitConfig bounds the file that is read; git's own are a few hundred bytes.
+const maxGitConfig = 256 << 10
+
+// parseGitConfig reads the assignments of a configuration file. ok is false
+// where a line cannot be read for certain: the caller must then take it for
+// one that executes.
+func parseGitConfig(text []byte) (settings []gitSetting, ok bool) {
+	section := ""
+	lines := strings.Split(strings.TrimPrefix(string(text), "\uFEFF"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(strings.TrimSuffix(lines[i], "\r"))
+		for strings.HasPrefix(line, "[") {
+			end := headerEnd(line)
+			if end < 0 {
+				return settings, false
+			}
+			section = sectionName(line[1:end])
+			line = strings.TrimSpace(line[end+1:])
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		for continued(line) && i+1 < len(lines) {
+			i++
+			line = line[:len(line)-1] + strings.TrimSuffix(lines[i], "\r")
+		}
+		name, value, _ := strings.Cut(line, "=")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if section == "" || !plainName(name) {
+			return settings, false
+		}
+		settings = append(settings, gitSetting{Key: section + "." + name, Value: configValue(value)})
+	}
+	return settings, true
+}
+
+// headerEnd finds the bracket that closes a section header; one inside the
+// quoted subsection does not.
+func headerEnd(line string) int {
+	quoted := false
+	for i := 1; i < len(line); i++ {
+		switch c := line[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == ']' && !quoted:
+			return i
+		}
+	}
+	return -1
+}
+
+// sectionName turns `remote "Origin"` into `remote.Origin`.
+func sectionName(header string) string {
+	name, sub, found := strings.Cut(header, `"`)
+	name = strings.ToLower(strings.TrimSpace(name))
+	if !found {
+		return name
+	}
+	sub = strings.TrimSuffix(strings.TrimSpace(sub), `"`)
+	return name + "." + strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(sub)
+}
+
+// continued reports whether a line ends in an odd number of backslashes.
+func continued(line string) bool {
+	n := 0
+	for i := len(line) - 1; i >= 0 && line[i] == '\\'; i-- {
+		n++
+	}
+	return n%2 == 1
+}
+
+func plainName(name string) bool {
+	if name == "" {
+		return false
+	}
+	for _, c := range name {
+		if c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// configValue takes the quotes and the comment off a value.
+func configValue(raw string) string {
+	var b strings.Builder
+	quoted := false
+	raw = strings.TrimSpace(raw)
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '\\' && i+1 < len(raw):
+			i++
+			b.WriteByte(raw[i])
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '#' || c == ';'):
+			return strings.TrimSpace(b.String())
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// configuredPaths are the files and directories that a git directory's
+// configuration names for git to execute or include, where they lie in the
+// working tree: core.hooksPath and include.path.
+func configuredPaths(gitDir string) []string {
+	var out []string
+	for _, name := range []string{"config", "config.worktree"} {
+		text, err := readSmall(filepath.Join(gitDir, name), maxGitConfig)
+		if err != nil {
+			continue
+		}
+		settings, _ := parseGitConfig(text)
+		for _, s := range settings {
+			base := ""
+			switch {
+			case s.Key == "core.hookspath":
+				base = filepath.Dir(gitDir)
+			case s.Key == "include.path", strings.HasPrefix(s.Key, "includeif.") && strings.HasSuffix(s.Key, ".path"):
+				base = gitDir
+			case s.Key == "core.attributesfile":
+				base = filepath.Dir(gitDir)
+			}
+			if base == "" || s.Value == "" || strings.HasPrefix(s.Value, "~") || checkPath("/"+s.Value) != nil {
+				continue
+			}
+			path := s.Value
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(base, path)
+			}
+			if _, err := os.Lstat(path); err == nil {
+				out = append(out, filepath.Clean(path))
+			}
+		}
+	}
+	return out
+}
+
+// harmlessKeys are settings that neither start a program nor make git read a
+// file of somebody's choice; a star stands for one subsection.
+var harmlessKeys = map[string]bool{
+	"branch.*.merge": true, "branch.*.rebase": true, "branch.*.remote": true, "branch.*.description": true,
+	"core.autocrlf": true, "core.bare": true, "core.eol": true, "core.filemode": true, "core.ignorecase": true,
+	"core.logallrefupdates": true, "core.precomposeunicode": true, "core.repositoryformatversion": true,
+	"core.safecrlf": true, "core.symlinks": true, "core.worktree": false,
+	"extensions.objectformat": true, "extensions.refstorage": true, "extensions.partialclone": true,
+	"init.defaultbranch": true, "pull.rebase": true, "push.default": true, "push.autosetupremote": true,
+	"remote.*.fetch": true, "remote.*.partialclonefilter": true, "remote.*.promisor": true, "remote.*.prune": true,
+	"remote.*.pushurl": true, "remote.*.tagopt": true, "remote.*.url": true,
+	"submodule.*.active": true, "submodule.*.url": true, "submodule.active": true,
+	"user.email": true, "user.name": true, "commit.gpgsign": true, "tag.gpgsign": true,
+}
+
+// HarmlessGitConfig reports whether every setting of a configuration is one
+// that starts no program. A text that cannot be read for certain is not
+// harmless, and neither is a setting that is not known.
+func HarmlessGitConfig(text []byte) bool {
+	if len(text) > maxGitConfig {
+		return false
+	}
+	settings, ok := parseGitConfig(text)
+	if !ok {
+		return false
+	}
+	for _, s := range settings {
+		if !harmlessKeys[generalKey(s.Key)] || runsHelper(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// generalKey puts a star in the place of the subsection.
+func generalKey(key string) string {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 || first == last {
+		return key
+	}
+	return key[:first] + ".*" + key[last:]
+}
+
+// runsHelper finds addresses that name a remote helper: git runs
+// git-remote-NAME for NAME::ADDRESS, and ext:: runs any command.
+func runsHelper(s gitSetting) bool {
+	name, _, found := strings.Cut(s.Value, "::")
+	return found && strings.HasSuffix(s.Key, "url") && !strings.ContainsAny(name, "/[@")
+}

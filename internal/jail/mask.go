@@ -1,0 +1,244 @@
+package jail
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// credentialStores are hidden below every home directory (A18). A directory
+// becomes an empty read-only one, a file an empty one that nobody may open.
+var credentialStores = []string{
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".password-store", ".1password", ".local/share/keyrings", ".pki",
+	".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/op", ".config/containers", ".config/doctl", ".config/heroku", ".config/rclone",
+	".config/age", ".config/sops", ".config/keybase", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+	".config/git/credentials", ".config/pypoetry/auth.toml", ".config/Bitwarden CLI", ".mozilla", ".thunderbird", ".var/app",
+	".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".vault-token", ".s3cfg", ".boto",
+	".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+	".terraform.d", ".terraformrc", ".config/fly", ".fly", ".config/netlify", ".Xauthority", ".ICEauthority", ".huggingface", ".cache/huggingface/token",
+	".colima", ".lima", ".rd", ".orbstack", ".nuget/NuGet/NuGet.Config", ".config/configstore", ".composer/auth.json", ".config/composer/auth.json",
+}
+
+// machineSecrets are hidden wherever they exist: run by root, the process
+// would own them.
+var machineSecrets = []string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private", "/etc/ssh/ssh_host_*_key",
+	"/etc/docker/key.json", "/etc/kubernetes", "/etc/rancher", "/etc/wireguard", "/etc/NetworkManager/system-connections", "/root/.ssh",
+	"/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet", "/var/lib/sss",
+}
+
+// socketVars name a socket of the host that the person's session speaks to.
+var socketVars = []string{"SSH_AUTH_SOCK", "DOCKER_HOST", "CONTAINER_HOST", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "PULSE_SERVER", "TMUX"}
+
+// maxSockets bounds how many single sockets are covered; above it unix
+// sockets are denied as a whole.
+const maxSockets = 64
+
+// mask fills in everything that is hidden; Reeve's own state stands last and
+// wins over all else (Y66, Y68, A18).
+func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
+	var found []string
+	for _, home := range r.homes {
+		for _, name := range credentialStores {
+			found = append(found, present(filepath.Join(home, name))...)
+		}
+		if !p.AgentState {
+			for _, cli := range agentCLIs {
+				for _, name := range cli.secrets {
+					found = append(found, present(filepath.Join(home, cli.folder, name))...)
+				}
+			}
+		}
+	}
+	for _, pattern := range machineSecrets {
+		for _, path := range present(pattern) {
+			if unix.Access(path, unix.R_OK) == nil || unix.Access(path, unix.X_OK) == nil {
+				found = append(found, path)
+			}
+		}
+	}
+	for _, path := range opts.Mask {
+		if _, err := canonical(path); err != nil {
+			return fmt.Errorf("path to hide: %w", err)
+		}
+		found = append(found, present(path)...)
+	}
+	found = append(found, aliases(found, append([]string{plan.Workspace}, plan.Write...))...)
+	if err := clash(found, append([]string{plan.Workspace}, plan.Write...)); err != nil {
+		return err
+	}
+	found = append(found, sessionSockets(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
+	found = append(found, plan.Mask...)
+	if !plan.NoUnix {
+		sockets := listening()
+		if len(sockets) > maxSockets {
+			plan.NoUnix = true
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d unix sockets listen on this machine: all are denied inside", len(sockets)))
+		} else {
+			found = append(found, sockets...)
+		}
+	}
+	plan.Mask = outermost(visible(found, plan))
+	for _, s := range r.state {
+		if _, err := os.Lstat(s); err == nil {
+			plan.Mask = append(plan.Mask, s)
+		}
+	}
+	return nil
+}
+
+// present resolves a path or pattern to the real files that exist.
+func present(pattern string) []string {
+	matches := []string{pattern}
+	if strings.ContainsAny(pattern, "*?[") {
+		matches, _ = filepath.Glob(pattern)
+	}
+	var out []string
+	for _, m := range matches {
+		real, err := filepath.EvalSymlinks(m)
+		if err == nil && real != "/" {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// clash refuses a writable root inside a hidden place: hiding it would hide
+// the work, not hiding it would show the secret.
+func clash(masks, roots []string) error {
+	for _, m := range masks {
+		for _, root := range roots {
+			if within(m, root) {
+				return fmt.Errorf("%s lies in %s, which holds credentials and is hidden: choose another directory", root, m)
+			}
+		}
+	}
+	return nil
+}
+
+// aliases finds further names of credential files inside the writable roots:
+// a hard link made before the run reads the same bytes (A22). The tree is
+// searched only where a credential has more than one name.
+func aliases(masks, roots []string) []string {
+	wanted := map[[2]uint64]bool{}
+	note := func(info fs.FileInfo) {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() && st.Nlink > 1 {
+			wanted[[2]uint64{uint64(st.Dev), st.Ino}] = true
+		}
+	}
+	for _, m := range masks {
+		info, err := os.Lstat(m)
+		switch {
+		case err != nil:
+		case !info.IsDir():
+			note(info)
+		case filepath.Base(filepath.Dir(m)) != ".var":
+			for _, e := range entries(m) {
+				if info, err := e.Info(); err == nil {
+					note(info)
+				}
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	var out []string
+	var cut bool
+	for _, root := range roots {
+		walk(root, &cut, func(path string, e fs.DirEntry) bool {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 && wanted[[2]uint64{uint64(st.Dev), st.Ino}] {
+					out = append(out, path)
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// sessionSockets are the sockets that the person's environment names, and
+// the directory where the session keeps its own.
+func sessionSockets(env []string, keep []string) []string {
+	var out []string
+	for _, name := range socketVars {
+		for _, field := range strings.FieldsFunc(lookup(env, name), func(r rune) bool { return r == ',' || r == ';' }) {
+			_, path, _ := strings.Cut(field, "/")
+			if name == "GPG_AGENT_INFO" {
+				path, _, _ = strings.Cut(path, ":")
+			}
+			real, err := filepath.EvalSymlinks("/" + strings.TrimLeft(path, "/"))
+			if err != nil {
+				continue
+			}
+			info, err := os.Lstat(real)
+			switch {
+			case err != nil:
+			case info.Mode()&fs.ModeSocket != 0:
+				out = append(out, real)
+			case name == "XDG_RUNTIME_DIR" && info.IsDir() && !slices.ContainsFunc(keep, func(k string) bool { return within(real, k) }):
+				out = append(out, real)
+			}
+		}
+	}
+	return out
+}
+
+// listening lists the unix sockets with a name in the file system that
+// programs on this machine hold open. Abstract ones have no file and belong
+// to the network namespace.
+func listening() []string {
+	text, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		i := strings.IndexByte(line, '/')
+		if i < 0 || strings.Contains(line[:i], "@") {
+			continue
+		}
+		path, err := filepath.EvalSymlinks(strings.TrimSuffix(line[i:], "\n"))
+		if err != nil || private(path) {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// visible drops masks over what a private directory hides already; a mask
+// below a root that is shown through it stays.
+func visible(masks []string, plan *Plan) []string {
+	shown := slices.Concat([]string{plan.Workspace}, plan.Write, plan.Read)
+	return slices.DeleteFunc(masks, func(m string) bool {
+		return private(m) && !slices.ContainsFunc(shown, func(s string) bool { return within(s, m) })
+	})
+}
+
+// showThroughPrivate shows what the process needs of a private directory:
+// the home directory where it lies in one, the resolver's file, and the
+// programs of a system that keeps them below /run.
+func showThroughPrivate(plan *Plan, r roots) {
+	for _, home := range r.homes[:1] {
+		if private(home) {
+			plan.Read = append(plan.Read, home)
+		}
+	}
+	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && private(real) && plan.Net == UnrestrictedNetwork {
+		plan.Read = append(plan.Read, real)
+	}
+	if real, err := filepath.EvalSymlinks("/run/current-system"); err == nil && private(real) {
+		plan.Read = append(plan.Read, real)
+	}
+}

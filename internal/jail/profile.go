@@ -1,0 +1,162 @@
+package jail
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+)
+
+// Profile is a boundary by name, before it is laid over a place.
+type Profile struct {
+	Name       string
+	ReadOnly   bool    // the workspace is read-only
+	AgentState bool    // the state folders of the known agent CLIs are writable (Y59)
+	WholeGit   bool    // all of .git is read-only, not only what it executes (A17)
+	Net        NetMode // where the person asks for nothing else
+	NoUnix     bool    // no unix sockets (A15)
+	KeepEnv    bool    // variables of the agent CLI that is started pass, its keys included
+}
+
+// Profiles lists every profile, the default of `reeve run` first.
+func Profiles() []Profile {
+	return []Profile{
+		{Name: "agent", AgentState: true, Net: UnrestrictedNetwork, KeepEnv: true},
+		{Name: "strict", WholeGit: true, NoUnix: true},
+		{Name: "read-only", ReadOnly: true, WholeGit: true, NoUnix: true},
+	}
+}
+
+// ProfileNamed finds a profile; the empty name is the default one.
+func ProfileNamed(name string) (Profile, error) {
+	all := Profiles()
+	if name == "" {
+		return all[0], nil
+	}
+	for _, p := range all {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Profile{}, fmt.Errorf("unknown sandbox profile %q: use agent, strict or read-only", name)
+}
+
+// Place is where a profile is laid: facts about the session and this machine.
+type Place struct {
+	Workspace string   // the session's root directory
+	Dir       string   // working directory; empty = the workspace
+	Home      string   // the person's home directory
+	State     []string // Reeve's own configuration, state and data directories; always hidden
+	Cache     string   // a directory below State that tools may keep caches in between runs; empty = none
+	Env       []string // the environment the person started from, NAME=value
+}
+
+// Options are what a person asked for on top of the profile.
+type Options struct {
+	Argv     []string // the program to run: its name chooses which CLI's variables pass
+	Write    []string // further writable directories (--write)
+	ReadOnly bool
+	Net      *NetMode // nil = the profile's
+	Pass     []string // names of variables that pass although the scrub would drop them
+	Set      []string // NAME=value that Reeve itself sets inside
+	Expose   []Expose
+	Mask     []string // further paths to hide
+	Limits   Limits
+}
+
+// Bounds on what a plan may name (Y62, Y71).
+const (
+	MaxRoots   = 32   // further writable directories
+	MaxPath    = 4096 // bytes of one path
+	foldBinds  = 40   // above this many binds nested pins are left to the check after the run
+	walkDirs   = 20000
+	walkLevels = 12
+)
+
+// Plan lays the profile over a place: every root is made absolute and free of
+// symbolic links, and everything that would weaken the boundary is refused
+// with the path and the reason. All look-ups on the disk happen here; the
+// Plan itself is data (Y59 to Y62, Y66 to Y71, A15 to A18).
+func (p Profile) Plan(at Place, opts Options) (Plan, error) {
+	roots, err := p.roots(at, opts)
+	if err != nil {
+		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
+	}
+	plan := Plan{
+		Profile:   p.Name,
+		Workspace: roots.workspace,
+		Dir:       roots.dir,
+		Write:     roots.write,
+		ReadOnly:  p.ReadOnly || opts.ReadOnly,
+		Net:       p.Net,
+		NoUnix:    p.NoUnix,
+		Limits:    opts.Limits,
+		Expose:    slices.Clone(opts.Expose),
+		Notes:     roots.notes,
+	}
+	if opts.Net != nil {
+		plan.Net = *opts.Net
+	}
+	if p.AgentState {
+		grantAgentState(&plan, at, roots)
+	}
+	p.protectWorkspace(&plan, roots)
+	showThroughPrivate(&plan, roots)
+	if err := p.mask(&plan, at, opts, roots); err != nil {
+		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
+	}
+	if roots.cache != "" {
+		plan.Expose = append(plan.Expose, Expose{From: roots.cache, To: insideCache, Write: true})
+	}
+	plan.Env = p.environment(at, opts, roots)
+	fold(&plan)
+	return plan, nil
+}
+
+// fold keeps the number of binds small: bubblewrap parses the mount table
+// once for each, so that its cost grows with the square (research note,
+// section 0). Pins of nested directories go first; what they guard is still
+// compared by inode after the run.
+func fold(plan *Plan) {
+	plan.Protect = outermost(plan.Protect)
+	plan.Pin = tidy(plan.Pin)
+	plan.Absent = tidy(plan.Absent)
+	if len(plan.Pin)+len(plan.Protect) <= foldBinds {
+		return
+	}
+	top := filepath.Join(plan.Workspace, ".git")
+	plan.Pin = slices.DeleteFunc(plan.Pin, func(dir string) bool {
+		return within(plan.Workspace, dir) && dir != top
+	})
+	plan.Notes = append(plan.Notes, "many protected names: directories above nested repositories can be moved during the run; moved ones are found after it")
+	if len(plan.Pin)+len(plan.Protect) <= 3*foldBinds {
+		return
+	}
+	var whole []string
+	for _, r := range plan.Repos {
+		if r.Git != top {
+			whole = append(whole, r.Git)
+		}
+	}
+	plan.Protect = outermost(append(plan.Protect, whole...))
+	plan.Notes = append(plan.Notes, fmt.Sprintf("%d nested repositories: their .git is read-only as a whole", len(whole)))
+}
+
+// outermost sorts paths and drops those that lie below another of them.
+func outermost(paths []string) []string {
+	paths = tidy(paths)
+	var out []string
+	for _, p := range paths {
+		if n := len(out); n == 0 || !within(out[n-1], p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// tidy sorts by path elements, so that a directory comes right before what
+// lies below it, and drops doubles.
+func tidy(paths []string) []string {
+	sort.Slice(paths, func(i, j int) bool { return lessPath(paths[i], paths[j]) })
+	return slices.Compact(paths)
+}

@@ -1,0 +1,225 @@
+package jail
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ProtectedNames are the files and directories at the root of a working tree
+// that start programs, or steer the tools that do (A17, Y67): settings of
+// agents and editors, and the start files of shells.
+func ProtectedNames() []string {
+	return []string{
+		".a3s", ".agents", ".aider.conf.yml", ".claude", ".codex", ".gemini", ".idea", ".mcp.json", ".reeve", ".vscode",
+		".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".envrc", ".gitconfig", ".profile", ".ripgreprc",
+		".zlogin", ".zprofile", ".zshenv", ".zshrc",
+	}
+}
+
+// gitNames are what git executes, or takes its configuration from, inside
+// one git directory. commondir and config.worktree belong to it because a
+// planted one makes git read a configuration the process wrote
+// (CVE-2026-40068).
+var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "info/attributes"}
+
+// protectWorkspace fills in what stays read-only inside the workspace, the
+// repositories it found, and the sockets that must not be reached.
+func (p Profile) protectWorkspace(plan *Plan, r roots) {
+	tree := walkTree(plan.Workspace)
+	if tree.cut {
+		plan.Notes = append(plan.Notes, "the workspace is very large: repositories deep inside it were not looked for")
+	}
+	bases := []string{plan.Workspace}
+	for _, git := range tree.gits {
+		if dir := filepath.Dir(git); dir != plan.Workspace {
+			bases = append(bases, dir)
+		}
+	}
+	g := guard{plan: plan, root: plan.Workspace}
+	for _, base := range bases {
+		for _, name := range ProtectedNames() {
+			g.name(filepath.Join(base, name))
+		}
+	}
+	for _, git := range tree.gits {
+		p.protectGit(g, git, r)
+	}
+	if p.WholeGit && len(tree.gits) == 0 {
+		g.name(filepath.Join(plan.Workspace, ".git"))
+	}
+	for _, s := range tree.sockets {
+		plan.Mask = append(plan.Mask, s)
+	}
+}
+
+// protectGit guards one .git: a directory, the pointer file of a linked
+// worktree or a submodule, or a symbolic link.
+func (p Profile) protectGit(g guard, git string, r roots) {
+	info, err := os.Lstat(git)
+	if err != nil {
+		return
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		g.plan.Repos = append(g.plan.Repos, Repo{Git: git, Inode: st.Ino})
+	}
+	if p.WholeGit || !info.IsDir() {
+		g.name(git)
+	}
+	switch {
+	case p.WholeGit:
+	case info.IsDir():
+		g.pin(git)
+		g.gitDir(git)
+	case info.Mode().IsRegular() && filepath.Dir(git) == g.plan.Workspace && !g.plan.ReadOnly:
+		common, ok := registeredWorktree(git)
+		if !ok || r.grantable(common, false) != nil {
+			g.plan.Notes = append(g.plan.Notes, git+" points to a git directory outside the workspace that does not point back: commits will fail")
+			return
+		}
+		g.plan.Write = outermost(append(g.plan.Write, common))
+		g.plan.Notes = append(g.plan.Notes, "this is a linked worktree of "+filepath.Dir(common)+": its .git is writable, save what it executes")
+		guard{plan: g.plan, root: common}.gitDir(common)
+	}
+}
+
+// registeredWorktree reads the pointer file of a linked worktree and returns
+// the shared git directory, if that one names this worktree in turn: only
+// somebody who could write there can have made it so.
+func registeredWorktree(pointer string) (common string, ok bool) {
+	dir := pointedTo(pointer, "gitdir:")
+	if dir == "" || filepath.Base(filepath.Dir(dir)) != "worktrees" {
+		return "", false
+	}
+	common = filepath.Dir(filepath.Dir(dir))
+	back, err := canonical(pointedTo(filepath.Join(dir, "gitdir"), ""))
+	if err != nil || back != pointer {
+		return "", false
+	}
+	if pointedTo(filepath.Join(dir, "commondir"), "") != common {
+		return "", false
+	}
+	real, err := canonicalDir(common)
+	return real, err == nil && real == common
+}
+
+// pointedTo reads the path that a one-line file holds behind a prefix; a
+// relative one stands below the directory of the file.
+func pointedTo(file, prefix string) string {
+	text, err := readSmall(file, 2*MaxPath)
+	if err != nil {
+		return ""
+	}
+	line, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
+	line = strings.TrimPrefix(line, " ")
+	if !ok || line == "" || strings.ContainsAny(line, "\n\x00") {
+		return ""
+	}
+	if !filepath.IsAbs(line) {
+		line = filepath.Join(filepath.Dir(file), line)
+	}
+	return filepath.Clean(line)
+}
+
+// guard adds protected names below one writable root to a plan.
+type guard struct {
+	plan *Plan
+	root string
+}
+
+// name protects one path: read-only and pinned where it exists, watched for
+// where it does not, compared where it is a symbolic link.
+func (g guard) name(path string) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		g.plan.Absent = append(g.plan.Absent, path)
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return
+		}
+		g.plan.Links = append(g.plan.Links, Link{Path: path, Target: target})
+		if real, err := canonical(path); err == nil && within(g.root, real) && real != g.root {
+			if _, err := os.Lstat(real); err == nil {
+				g.protect(real)
+			}
+		}
+	default:
+		g.protect(path)
+	}
+}
+
+func (g guard) protect(path string) {
+	g.plan.Protect = append(g.plan.Protect, path)
+	g.pinAbove(path)
+}
+
+// pinAbove binds every directory between the root and path on itself:
+// renaming a mount point gives EBUSY, renaming a directory above one does not.
+func (g guard) pinAbove(path string) {
+	for dir := filepath.Dir(path); dir != g.root && within(g.root, dir); dir = filepath.Dir(dir) {
+		g.plan.Pin = append(g.plan.Pin, dir)
+	}
+}
+
+func (g guard) pin(dir string) {
+	if dir != g.root {
+		g.plan.Pin = append(g.plan.Pin, dir)
+	}
+	g.pinAbove(dir)
+}
+
+// gitDir protects what git executes in one git directory, in the submodules
+// and in the linked worktrees kept below it.
+func (g guard) gitDir(dir string) {
+	for _, name := range gitNames {
+		g.name(filepath.Join(dir, name))
+	}
+	for _, path := range configuredPaths(dir) {
+		if within(g.root, path) && path != g.root {
+			g.name(path)
+		}
+	}
+	for _, tree := range subdirs(filepath.Join(dir, "worktrees")) {
+		g.name(filepath.Join(tree, "commondir"))
+		g.name(filepath.Join(tree, "config.worktree"))
+	}
+	g.modules(filepath.Join(dir, "modules"), 0)
+}
+
+// modules descends into .git/modules, where a submodule named a/b keeps its
+// git directory two levels down.
+func (g guard) modules(dir string, depth int) {
+	if depth > 6 {
+		return
+	}
+	for _, sub := range subdirs(dir) {
+		if _, err := os.Lstat(filepath.Join(sub, "HEAD")); err == nil {
+			g.gitDir(sub)
+			continue
+		}
+		g.modules(sub, depth+1)
+	}
+}
+
+// subdirs lists the real directories inside dir; symbolic links and what
+// cannot be read are no directories.
+func subdirs(dir string) []string {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out
+}
