@@ -28,6 +28,15 @@ var secretPrefixes = []string{"sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glp
 
 // environment is the whole environment of the process.
 func (p Profile) environment(at Place, opts Options, r roots) []string {
+	env := p.passed(at, opts, r)
+	r.places(env)
+	copyNamed(env, at.Env, opts.Pass)
+	set(env, opts.Set)
+	return list(env)
+}
+
+// passed is what passes of the person's environment, with what Reeve sets.
+func (p Profile) passed(at Place, opts Options, r roots) map[string]string {
 	env := map[string]string{}
 	for _, kv := range at.Env {
 		name, value, ok := strings.Cut(kv, "=")
@@ -37,18 +46,27 @@ func (p Profile) environment(at Place, opts Options, r roots) []string {
 	}
 	if cli := cliOf(opts.Argv); cli != nil && p.KeepEnv {
 		copyNamed(env, at.Env, cli.pass)
-		for _, kv := range cli.set {
-			name, value, _ := strings.Cut(kv, "=")
-			env[name] = value
-		}
+		set(env, cli.set)
 	}
-	r.places(env)
 	copyNamed(env, at.Env, opts.Pass)
-	for _, kv := range opts.Set {
+	set(env, opts.Set)
+	env["HOME"] = r.home
+	if env["PATH"] == "" {
+		env["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+	}
+	return env
+}
+
+func set(env map[string]string, entries []string) {
+	for _, kv := range entries {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" && plainValue(kv) {
 			env[name] = value
 		}
 	}
+}
+
+// list writes an environment in a fixed order.
+func list(env map[string]string) []string {
 	out := make([]string, 0, len(env))
 	for name, value := range env {
 		out = append(out, name+"="+value)
@@ -61,12 +79,8 @@ func (p Profile) environment(at Place, opts Options, r roots) []string {
 // session's own cache directory: the person's are read-only, and what an
 // agent leaves there would be run outside (research note, section 2).
 func (r roots) places(env map[string]string) {
-	env["HOME"] = r.home
 	env["TMPDIR"] = "/tmp"
 	env["REEVE_SANDBOX"] = "1"
-	if env["PATH"] == "" {
-		env["PATH"] = "/usr/local/bin:/usr/bin:/bin"
-	}
 	cache := "/tmp/.cache"
 	if r.cache != "" {
 		cache = insideCache

@@ -160,3 +160,14 @@ func tidy(paths []string) []string {
 	sort.Slice(paths, func(i, j int) bool { return lessPath(paths[i], paths[j]) })
 	return slices.Compact(paths)
 }
+
+// OnHost is the plan of a call that a person let out of the boundary: a place
+// and a scrubbed environment. Only the host's starter takes it.
+func OnHost(at Place, opts Options) (Plan, error) {
+	p := Profile{Name: "host", KeepEnv: true}
+	r, err := p.roots(at, opts)
+	if err != nil {
+		return Plan{}, fmt.Errorf("plan a call on the host: %w", err)
+	}
+	return Plan{Profile: p.Name, Workspace: r.workspace, Dir: r.dir, Limits: opts.Limits, Env: list(p.passed(at, opts, r))}, nil
+}
