@@ -47,7 +47,10 @@ redact           pure       : reeve
 durable                     :
 safepath                    : reeve
 config                      : reeve durable
-jail                        : reeve permit
+jail/tree        part       :
+jail/gitconf     pure part  :
+jail/environ     pure part  :
+jail                        : reeve permit jail/tree jail/gitconf jail/environ
 
 policy/load                 : reeve tool policy safepath durable
 policy/trial                : reeve tool policy policy/match shellread safepath
@@ -59,7 +62,8 @@ kernel                      : reeve permit tool policy flow approval safepath
 
 jail/seccomp     part       : reeve
 jail/pty                    : reeve
-jail/bwrap       exec       : reeve permit jail jail/seccomp safepath
+jail/bwrap       exec       : reeve permit jail jail/seccomp jail/tree
+jail/probe       net exec   : reeve permit jail
 jail/host        exec       : reeve permit jail
 jail/jailtest    exec test  : reeve permit jail testuser
 
@@ -76,7 +80,7 @@ client           net        : reeve localsock wire approval config
 ingress/args     part       : reeve tool
 ingress/api      net        : reeve approval localsock session wire
 ingress/hook                : reeve client ingress/args
-ingress/run                 : reeve client
+ingress/run                 : reeve jail session tool/launch wire
 ingress/exec                : reeve client ingress/args
 
 testuser         exec test  :
@@ -316,6 +320,7 @@ func findCycle(table map[string]*room, name string, path []string) []string {
 var starts = map[string][]string{
 	"os":                    {"StartProcess"},
 	"syscall":               {"ForkExec", "StartProcess", "Exec", "RawSyscall", "RawSyscall6", "SYS_EXECVE", "SYS_CLONE", "SYS_FORK", "SYS_VFORK"},
+	"github.com/creack/pty": {"Start", "StartWithSize", "StartWithAttrs"},
 	"golang.org/x/sys/unix": {"Exec", "SYS_EXECVE", "SYS_EXECVEAT", "SYS_CLONE", "SYS_CLONE3", "SYS_FORK", "SYS_VFORK"},
 }
 

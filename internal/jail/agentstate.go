@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/reeve-gate/reeve/internal/jail/environ"
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // agentCLI is what the boundary knows of one agent's command line program.
@@ -93,15 +96,15 @@ func cliOf(argv []string) *agentCLI {
 func grantAgentState(plan *Plan, at Place, r roots) {
 	for _, cli := range agentCLIs {
 		dir := filepath.Join(r.home, cli.folder)
-		if moved := lookup(at.Env, cli.moved); cli.moved != "" && moved != "" {
+		if moved := environ.Lookup(at.Env, cli.moved); cli.moved != "" && moved != "" {
 			dir = moved
 		}
 		info, err := os.Lstat(dir)
 		if err != nil {
 			continue
 		}
-		real, err := canonicalDir(dir)
-		if err != nil || !info.IsDir() || !mine(info) || r.grantable(real, false) != nil || within(real, plan.Workspace) {
+		real, err := tree.CanonicalDir(dir)
+		if err != nil || !info.IsDir() || !mine(info) || r.grantable(real, false) != nil || tree.Within(real, plan.Workspace) {
 			plan.Notes = append(plan.Notes, dir+" is not a plain directory of yours: it stays read-only")
 			continue
 		}
@@ -117,7 +120,7 @@ func grantAgentState(plan *Plan, at Place, r roots) {
 			g.private(filepath.Join(r.home, name))
 		}
 	}
-	plan.Write = outermost(plan.Write)
+	plan.Write = tree.Outermost(plan.Write)
 }
 
 // pattern protects what matches now, and names the pattern as one whose new
@@ -142,7 +145,7 @@ func (g guard) private(path string) {
 	case err == nil && (info.IsDir() || info.Mode().IsRegular()) && mine(info):
 		g.plan.Private = append(g.plan.Private, path)
 		g.pinAbove(path)
-	case within(g.root, path):
+	case tree.Within(g.root, path):
 		g.name(path)
 	}
 }

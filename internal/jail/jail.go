@@ -3,7 +3,7 @@
 //
 // A [Plan] is pure data: what a process may write, what is hidden from it,
 // what it may reach. A [Wall] turns a Plan into a running process or refuses;
-// it never runs a process with less than the Plan says. [Probe] tries the
+// it never runs a process with less than the Plan says. Package probe tries the
 // promises through the real wall, and a wall that does not bite is missing.
 // Only packages below jail start processes.
 package jail
@@ -28,25 +28,26 @@ const (
 // Plan is a boundary, as data. All paths are absolute, clean and free of
 // symbolic links unless the field says otherwise; [Profile.Plan] makes them so.
 type Plan struct {
-	Profile   string   // the name it was made from, for people and receipts
-	Workspace string   // writable unless ReadOnly
-	Dir       string   // working directory
-	Write     []string // further writable directories
-	ReadOnly  bool     // the workspace is read-only too
-	Read      []string // shown read-only although they lie below a private directory (/tmp, /run)
-	Pin       []string // directories bound on themselves, so that a protected thing below cannot be moved away with them
-	Protect   []string // read-only inside what is writable; existing ones, so that they are mount points and stay where they are
-	Absent    []string // protected names that do not exist yet: what appears there is quarantined after the run; the last element may hold *
-	Links     []Link   // protected names that are symbolic links: one that reads differently after the run is put back
-	Private   []string // a file: the process writes to a copy of its own; a directory: it sees an empty one of its own; both are dropped
-	Mask      []string // credential stores, control sockets, Reeve's own state: hidden; the last ones are Reeve's
-	Expose    []Expose // single things bound in although a mask covers their place: the session's hook socket
-	Net       NetMode
-	NoUnix    bool     // no unix sockets to the outside (strict)
-	Env       []string // the whole environment, NAME=value
-	Limits    Limits
-	Repos     []Repo   // repositories below the workspace when the plan was made
-	Notes     []string // what a person should know of this plan: folded, skipped, granted by finding
+	Profile    string   // the name it was made from, for people and receipts
+	Workspace  string   // writable unless ReadOnly
+	Dir        string   // working directory
+	Write      []string // further writable directories
+	ReadOnly   bool     // the workspace is read-only too
+	Read       []string // shown read-only although they lie below a private directory (/tmp, /run)
+	Pin        []string // directories bound on themselves, so that a protected thing below cannot be moved away with them
+	Protect    []string // read-only inside what is writable; existing ones, so that they are mount points and stay where they are
+	Absent     []string // protected names that do not exist yet: what appears there is quarantined after the run; the last element may hold *
+	Links      []Link   // protected names that are symbolic links: one that reads differently after the run is put back
+	Private    []string // a file: the process writes to a copy of its own; a directory: it sees an empty one of its own; both are dropped
+	Mask       []string // credential stores, control sockets, Reeve's own state: hidden; the last ones are Reeve's
+	Expose     []Expose // single things bound in although a mask covers their place: the session's hook socket
+	Net        NetMode
+	NoUnix     bool     // no unix sockets to the outside (strict)
+	Env        []string // the whole environment, NAME=value
+	Limits     Limits
+	Repos      []Repo   // repositories below the workspace when the plan was made
+	Quarantine string   // where what appeared is moved to; below Reeve's own state
+	Notes      []string // what a person should know of this plan: folded, skipped, granted by finding
 }
 
 // Expose binds one host path to one place inside.

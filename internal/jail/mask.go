@@ -10,6 +10,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reeve-gate/reeve/internal/jail/environ"
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // credentialStores are hidden below every home directory (A18). A directory
@@ -64,7 +67,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 		}
 	}
 	for _, path := range opts.Mask {
-		if _, err := canonical(path); err != nil {
+		if _, err := tree.Canonical(path); err != nil {
 			return fmt.Errorf("path to hide: %w", err)
 		}
 		found = append(found, present(path)...)
@@ -84,7 +87,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 			found = append(found, sockets...)
 		}
 	}
-	plan.Mask = outermost(visible(found, plan))
+	plan.Mask = tree.Outermost(visible(found, plan))
 	for _, s := range r.state {
 		if _, err := os.Lstat(s); err == nil {
 			plan.Mask = append(plan.Mask, s)
@@ -114,7 +117,7 @@ func present(pattern string) []string {
 func clash(masks, roots []string) error {
 	for _, m := range masks {
 		for _, root := range roots {
-			if within(m, root) {
+			if tree.Within(m, root) {
 				return fmt.Errorf("%s lies in %s, which holds credentials and is hidden: choose another directory", root, m)
 			}
 		}
@@ -139,7 +142,7 @@ func aliases(masks, roots []string) []string {
 		case !info.IsDir():
 			note(info)
 		case filepath.Base(filepath.Dir(m)) != ".var":
-			for _, e := range entries(m) {
+			for _, e := range tree.Entries(m) {
 				if info, err := e.Info(); err == nil {
 					note(info)
 				}
@@ -152,7 +155,7 @@ func aliases(masks, roots []string) []string {
 	var out []string
 	var cut bool
 	for _, root := range roots {
-		walk(root, &cut, func(path string, e fs.DirEntry) bool {
+		tree.Walk(root, &cut, func(path string, e fs.DirEntry) bool {
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 				if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 && wanted[[2]uint64{uint64(st.Dev), st.Ino}] {
 					out = append(out, path)
@@ -169,7 +172,7 @@ func aliases(masks, roots []string) []string {
 func sessionSockets(env []string, keep []string) []string {
 	var out []string
 	for _, name := range socketVars {
-		for _, field := range strings.FieldsFunc(lookup(env, name), func(r rune) bool { return r == ',' || r == ';' }) {
+		for _, field := range strings.FieldsFunc(environ.Lookup(env, name), func(r rune) bool { return r == ',' || r == ';' }) {
 			_, path, _ := strings.Cut(field, "/")
 			if name == "GPG_AGENT_INFO" {
 				path, _, _ = strings.Cut(path, ":")
@@ -183,7 +186,7 @@ func sessionSockets(env []string, keep []string) []string {
 			case err != nil:
 			case info.Mode()&fs.ModeSocket != 0:
 				out = append(out, real)
-			case name == "XDG_RUNTIME_DIR" && info.IsDir() && !slices.ContainsFunc(keep, func(k string) bool { return within(real, k) }):
+			case name == "XDG_RUNTIME_DIR" && info.IsDir() && !slices.ContainsFunc(keep, func(k string) bool { return tree.Within(real, k) }):
 				out = append(out, real)
 			}
 		}
@@ -222,7 +225,7 @@ func listening() []string {
 func visible(masks []string, plan *Plan) []string {
 	shown := slices.Concat([]string{plan.Workspace}, plan.Write, plan.Read)
 	return slices.DeleteFunc(masks, func(m string) bool {
-		return private(m) && !slices.ContainsFunc(shown, func(s string) bool { return within(s, m) })
+		return private(m) && !slices.ContainsFunc(shown, func(s string) bool { return tree.Within(s, m) })
 	})
 }
 

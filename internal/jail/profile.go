@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sort"
+
+	"github.com/reeve-gate/reeve/internal/jail/environ"
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // Profile is a boundary by name, before it is laid over a place.
@@ -49,6 +51,10 @@ type Place struct {
 	State     []string // Reeve's own configuration, state and data directories; always hidden
 	Cache     string   // a directory below State that tools may keep caches in between runs; empty = none
 	Env       []string // the environment the person started from, NAME=value
+
+	// Quarantine is where things are moved that a run planted; empty = the
+	// directory quarantine in the first of State.
+	Quarantine string
 }
 
 // Options are what a person asked for on top of the profile.
@@ -66,11 +72,8 @@ type Options struct {
 
 // Bounds on what a plan may name (Y62, Y71).
 const (
-	MaxRoots   = 32   // further writable directories
-	MaxPath    = 4096 // bytes of one path
-	foldBinds  = 40   // above this many binds nested pins are left to the check after the run
-	walkDirs   = 20000
-	walkLevels = 12
+	MaxRoots  = 32 // further writable directories; a path has at most tree.MaxPath bytes
+	foldBinds = 40 // above this many binds nested pins are left to the check after the run
 )
 
 // Plan lays the profile over a place: every root is made absolute and free of
@@ -108,6 +111,10 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 	if roots.cache != "" {
 		plan.Expose = append(plan.Expose, Expose{From: roots.cache, To: insideCache, Write: true})
 	}
+	plan.Quarantine = at.Quarantine
+	if plan.Quarantine == "" && len(roots.state) > 0 {
+		plan.Quarantine = filepath.Join(roots.state[0], "quarantine")
+	}
 	plan.Env = p.environment(at, opts, roots)
 	fold(&plan)
 	return plan, nil
@@ -118,15 +125,15 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 // section 0). Pins of nested directories go first; what they guard is still
 // compared by inode after the run.
 func fold(plan *Plan) {
-	plan.Protect = outermost(plan.Protect)
-	plan.Pin = tidy(plan.Pin)
-	plan.Absent = tidy(plan.Absent)
+	plan.Protect = tree.Outermost(plan.Protect)
+	plan.Pin = tree.Tidy(plan.Pin)
+	plan.Absent = tree.Tidy(plan.Absent)
 	if len(plan.Pin)+len(plan.Protect) <= foldBinds {
 		return
 	}
 	top := filepath.Join(plan.Workspace, ".git")
 	plan.Pin = slices.DeleteFunc(plan.Pin, func(dir string) bool {
-		return within(plan.Workspace, dir) && dir != top
+		return tree.Within(plan.Workspace, dir) && dir != top
 	})
 	plan.Notes = append(plan.Notes, "many protected names: directories above nested repositories can be moved during the run; moved ones are found after it")
 	if len(plan.Pin)+len(plan.Protect) <= 3*foldBinds {
@@ -138,27 +145,8 @@ func fold(plan *Plan) {
 			whole = append(whole, r.Git)
 		}
 	}
-	plan.Protect = outermost(append(plan.Protect, whole...))
+	plan.Protect = tree.Outermost(append(plan.Protect, whole...))
 	plan.Notes = append(plan.Notes, fmt.Sprintf("%d nested repositories: their .git is read-only as a whole", len(whole)))
-}
-
-// outermost sorts paths and drops those that lie below another of them.
-func outermost(paths []string) []string {
-	paths = tidy(paths)
-	var out []string
-	for _, p := range paths {
-		if n := len(out); n == 0 || !within(out[n-1], p) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// tidy sorts by path elements, so that a directory comes right before what
-// lies below it, and drops doubles.
-func tidy(paths []string) []string {
-	sort.Slice(paths, func(i, j int) bool { return lessPath(paths[i], paths[j]) })
-	return slices.Compact(paths)
 }
 
 // OnHost is the plan of a call that a person let out of the boundary: a place
@@ -169,5 +157,5 @@ func OnHost(at Place, opts Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("plan a call on the host: %w", err)
 	}
-	return Plan{Profile: p.Name, Workspace: r.workspace, Dir: r.dir, Limits: opts.Limits, Env: list(p.passed(at, opts, r))}, nil
+	return Plan{Profile: p.Name, Workspace: r.workspace, Dir: r.dir, Limits: opts.Limits, Env: environ.List(p.passed(at, opts, r))}, nil
 }

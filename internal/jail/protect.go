@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/reeve-gate/reeve/internal/jail/gitconf"
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // ProtectedNames are the files and directories at the root of a working tree
@@ -28,12 +31,12 @@ var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "info
 // protectWorkspace fills in what stays read-only inside the workspace, the
 // repositories it found, and the sockets that must not be reached.
 func (p Profile) protectWorkspace(plan *Plan, r roots) {
-	tree := walkTree(plan.Workspace)
-	if tree.cut {
+	found := tree.Look(plan.Workspace)
+	if found.Cut {
 		plan.Notes = append(plan.Notes, "the workspace is very large: repositories deep inside it were not looked for")
 	}
 	bases := []string{plan.Workspace}
-	for _, git := range tree.gits {
+	for _, git := range found.Gits {
 		if dir := filepath.Dir(git); dir != plan.Workspace {
 			bases = append(bases, dir)
 		}
@@ -44,13 +47,13 @@ func (p Profile) protectWorkspace(plan *Plan, r roots) {
 			g.name(filepath.Join(base, name))
 		}
 	}
-	for _, git := range tree.gits {
+	for _, git := range found.Gits {
 		p.protectGit(g, git, r)
 	}
-	if p.WholeGit && len(tree.gits) == 0 {
+	if p.WholeGit && len(found.Gits) == 0 {
 		g.name(filepath.Join(plan.Workspace, ".git"))
 	}
-	for _, s := range tree.sockets {
+	for _, s := range found.Sockets {
 		plan.Mask = append(plan.Mask, s)
 	}
 }
@@ -62,9 +65,7 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 	if err != nil {
 		return
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		g.plan.Repos = append(g.plan.Repos, Repo{Git: git, Inode: st.Ino})
-	}
+	g.plan.Repos = append(g.plan.Repos, Repo{Git: git, Inode: inode(info)})
 	if p.WholeGit || !info.IsDir() {
 		g.name(git)
 	}
@@ -79,7 +80,7 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 			g.plan.Notes = append(g.plan.Notes, git+" points to a git directory outside the workspace that does not point back: commits will fail")
 			return
 		}
-		g.plan.Write = outermost(append(g.plan.Write, common))
+		g.plan.Write = tree.Outermost(append(g.plan.Write, common))
 		g.plan.Notes = append(g.plan.Notes, "this is a linked worktree of "+filepath.Dir(common)+": its .git is writable, save what it executes")
 		guard{plan: g.plan, root: common}.gitDir(common)
 	}
@@ -94,21 +95,21 @@ func registeredWorktree(pointer string) (common string, ok bool) {
 		return "", false
 	}
 	common = filepath.Dir(filepath.Dir(dir))
-	back, err := canonical(pointedTo(filepath.Join(dir, "gitdir"), ""))
+	back, err := tree.Canonical(pointedTo(filepath.Join(dir, "gitdir"), ""))
 	if err != nil || back != pointer {
 		return "", false
 	}
 	if pointedTo(filepath.Join(dir, "commondir"), "") != common {
 		return "", false
 	}
-	real, err := canonicalDir(common)
+	real, err := tree.CanonicalDir(common)
 	return real, err == nil && real == common
 }
 
 // pointedTo reads the path that a one-line file holds behind a prefix; a
 // relative one stands below the directory of the file.
 func pointedTo(file, prefix string) string {
-	text, err := readSmall(file, 2*MaxPath)
+	text, err := tree.ReadSmall(file, 2*tree.MaxPath)
 	if err != nil {
 		return ""
 	}
@@ -142,7 +143,7 @@ func (g guard) name(path string) {
 			return
 		}
 		g.plan.Links = append(g.plan.Links, Link{Path: path, Target: target})
-		if real, err := canonical(path); err == nil && within(g.root, real) && real != g.root {
+		if real, err := tree.Canonical(path); err == nil && tree.Within(g.root, real) && real != g.root {
 			if _, err := os.Lstat(real); err == nil {
 				g.protect(real)
 			}
@@ -160,7 +161,7 @@ func (g guard) protect(path string) {
 // pinAbove binds every directory between the root and path on itself:
 // renaming a mount point gives EBUSY, renaming a directory above one does not.
 func (g guard) pinAbove(path string) {
-	for dir := filepath.Dir(path); dir != g.root && within(g.root, dir); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(path); dir != g.root && tree.Within(g.root, dir); dir = filepath.Dir(dir) {
 		g.plan.Pin = append(g.plan.Pin, dir)
 	}
 }
@@ -179,13 +180,13 @@ func (g guard) gitDir(dir string) {
 		g.name(filepath.Join(dir, name))
 	}
 	for _, path := range configuredPaths(dir) {
-		if within(g.root, path) && path != g.root {
+		if tree.Within(g.root, path) && path != g.root {
 			g.name(path)
 		}
 	}
-	for _, tree := range subdirs(filepath.Join(dir, "worktrees")) {
-		g.name(filepath.Join(tree, "commondir"))
-		g.name(filepath.Join(tree, "config.worktree"))
+	for _, wt := range tree.Subdirs(filepath.Join(dir, "worktrees")) {
+		g.name(filepath.Join(wt, "commondir"))
+		g.name(filepath.Join(wt, "config.worktree"))
 	}
 	g.modules(filepath.Join(dir, "modules"), 0)
 }
@@ -196,7 +197,7 @@ func (g guard) modules(dir string, depth int) {
 	if depth > 6 {
 		return
 	}
-	for _, sub := range subdirs(dir) {
+	for _, sub := range tree.Subdirs(dir) {
 		if _, err := os.Lstat(filepath.Join(sub, "HEAD")); err == nil {
 			g.gitDir(sub)
 			continue
@@ -205,20 +206,44 @@ func (g guard) modules(dir string, depth int) {
 	}
 }
 
-// subdirs lists the real directories inside dir; symbolic links and what
-// cannot be read are no directories.
-func subdirs(dir string) []string {
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return nil
+func inode(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
+	return 0
+}
+
+// configuredPaths are the files and directories that a git directory's
+// configuration names for git to execute or include, where they lie in the
+// working tree: core.hooksPath and include.path.
+func configuredPaths(gitDir string) []string {
 	var out []string
-	for _, e := range entries {
-		if e.IsDir() {
-			out = append(out, filepath.Join(dir, e.Name()))
+	for _, name := range []string{"config", "config.worktree"} {
+		text, err := tree.ReadSmall(filepath.Join(gitDir, name), gitconf.MaxSize)
+		if err != nil {
+			continue
+		}
+		settings, _ := gitconf.Parse(text)
+		for _, s := range settings {
+			base := ""
+			switch {
+			case s.Key == "core.hookspath":
+				base = filepath.Dir(gitDir)
+			case s.Key == "include.path", strings.HasPrefix(s.Key, "includeif.") && strings.HasSuffix(s.Key, ".path"):
+				base = gitDir
+			case s.Key == "core.attributesfile":
+				base = filepath.Dir(gitDir)
+			}
+			if base == "" || s.Value == "" || strings.HasPrefix(s.Value, "~") || tree.CheckPath("/"+s.Value) != nil {
+				continue
+			}
+			path := s.Value
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(base, path)
+			}
+			if _, err := os.Lstat(path); err == nil {
+				out = append(out, filepath.Clean(path))
+			}
 		}
 	}
 	return out

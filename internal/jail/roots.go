@@ -3,12 +3,11 @@ package jail
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // roots are the places of a plan after every check.
@@ -38,23 +37,23 @@ var neverWrite = []string{
 func (p Profile) roots(at Place, opts Options) (roots, error) {
 	var r roots
 	var err error
-	if r.home, err = canonicalDir(at.Home); err != nil {
+	if r.home, err = tree.CanonicalDir(at.Home); err != nil {
 		return r, fmt.Errorf("home directory: %w", err)
 	}
 	r.homes = []string{r.home}
 	if u, err := user.Current(); err == nil {
-		if own, err := canonicalDir(u.HomeDir); err == nil && own != r.home && own != "/" {
+		if own, err := tree.CanonicalDir(u.HomeDir); err == nil && own != r.home && own != "/" {
 			r.homes = append(r.homes, own)
 		}
 	}
 	for _, s := range at.State {
-		c, err := canonical(s)
+		c, err := tree.Canonical(s)
 		if err != nil {
 			return r, fmt.Errorf("reeve's own directory: %w", err)
 		}
 		r.state = append(r.state, c)
 	}
-	if r.workspace, err = canonicalDir(at.Workspace); err != nil {
+	if r.workspace, err = tree.CanonicalDir(at.Workspace); err != nil {
 		return r, fmt.Errorf("workspace: %w", err)
 	}
 	readOnly := p.ReadOnly || opts.ReadOnly
@@ -68,10 +67,10 @@ func (p Profile) roots(at Place, opts Options) (roots, error) {
 		return r, err
 	}
 	if at.Cache != "" {
-		if r.cache, err = canonicalDir(at.Cache); err != nil {
+		if r.cache, err = tree.CanonicalDir(at.Cache); err != nil {
 			return r, fmt.Errorf("cache directory: %w", err)
 		}
-		if !slices.ContainsFunc(r.state, func(s string) bool { return s != r.cache && within(s, r.cache) }) {
+		if !slices.ContainsFunc(r.state, func(s string) bool { return s != r.cache && tree.Within(s, r.cache) }) {
 			return r, fmt.Errorf("cache directory %s does not lie below one of reeve's own directories", r.cache)
 		}
 	}
@@ -85,7 +84,7 @@ func (r *roots) extraRoots(asked []string) ([]string, error) {
 	}
 	var out []string
 	for _, w := range asked {
-		c, err := canonicalDir(w)
+		c, err := tree.CanonicalDir(w)
 		if err != nil {
 			return nil, fmt.Errorf("writable directory: %w", err)
 		}
@@ -94,14 +93,14 @@ func (r *roots) extraRoots(asked []string) ([]string, error) {
 		}
 		out = append(out, c)
 	}
-	return outermost(out), nil
+	return tree.Outermost(out), nil
 }
 
 // grantable refuses a root that would give away the machine, the home
 // directory or Reeve's own state.
 func (r *roots) grantable(root string, readOnly bool) error {
 	for _, s := range r.state {
-		if within(root, s) || within(s, root) {
+		if tree.Within(root, s) || tree.Within(s, root) {
 			return fmt.Errorf("%s overlaps %s, where reeve keeps its own state: choose another directory", root, s)
 		}
 	}
@@ -112,7 +111,7 @@ func (r *roots) grantable(root string, readOnly bool) error {
 		return errors.New("/ as a writable directory would be no boundary: name a directory inside it")
 	}
 	for _, h := range r.homes {
-		if within(root, h) {
+		if tree.Within(root, h) {
 			return fmt.Errorf("%s holds the home directory %s: name a directory inside it", root, h)
 		}
 		for _, generic := range []string{".config", ".cache", ".local", ".local/share", ".local/state", ".local/bin"} {
@@ -134,94 +133,20 @@ func (r *roots) workingDir(dir string) (string, error) {
 	if dir == "" {
 		return r.workspace, nil
 	}
-	c, err := canonicalDir(dir)
+	c, err := tree.CanonicalDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("working directory: %w", err)
 	}
 	for _, root := range append([]string{r.workspace}, r.write...) {
-		if within(root, c) {
+		if tree.Within(root, c) {
 			return c, nil
 		}
 	}
 	return "", fmt.Errorf("working directory %s is outside the workspace %s", c, r.workspace)
 }
 
-// checkPath refuses a spelling that no honest path has.
-func checkPath(path string) error {
-	switch {
-	case path == "":
-		return errors.New("path is empty")
-	case len(path) > MaxPath:
-		return fmt.Errorf("path of %d bytes; at most %d", len(path), MaxPath)
-	case strings.IndexFunc(path, func(r rune) bool { return r < 0x20 || r == 0x7f }) >= 0:
-		return fmt.Errorf("path %q holds a control character", path)
-	case !filepath.IsAbs(path):
-		return fmt.Errorf("path %q is not absolute", path)
-	}
-	return nil
-}
-
-// canonical resolves every symbolic link of path; what does not exist yet
-// stays as the rest below its nearest existing ancestor.
-func canonical(path string) (string, error) {
-	if err := checkPath(path); err != nil {
-		return "", err
-	}
-	clean, rest := filepath.Clean(path), ""
-	for {
-		real, err := filepath.EvalSymlinks(clean)
-		if err == nil {
-			return filepath.Join(real, rest), checkPath(filepath.Join(real, rest))
-		}
-		if !errors.Is(err, fs.ErrNotExist) || clean == "/" {
-			return "", fmt.Errorf("resolve %s: %w", path, err)
-		}
-		if _, err := os.Lstat(clean); err == nil {
-			return "", fmt.Errorf("resolve %s: %s is a symbolic link to nothing", path, clean)
-		}
-		rest = filepath.Join(filepath.Base(clean), rest)
-		clean = filepath.Dir(clean)
-	}
-}
-
-// canonicalDir is canonical for a directory that must exist.
-func canonicalDir(path string) (string, error) {
-	if err := checkPath(path); err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", fmt.Errorf("resolve %s: %w", path, err)
-	}
-	if err := checkPath(real); err != nil {
-		return "", err
-	}
-	info, err := os.Lstat(real)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", real)
-	}
-	return real, nil
-}
-
-// within reports whether path is root or lies below it.
-func within(root, path string) bool {
-	if root == "/" {
-		return strings.HasPrefix(path, "/")
-	}
-	return path == root || strings.HasPrefix(path, root) && path[len(root)] == '/'
-}
-
-// lessPath orders paths element by element: a directory stands right before
-// what lies below it.
-func lessPath(a, b string) bool {
-	return strings.ReplaceAll(a, "/", "\x00") < strings.ReplaceAll(b, "/", "\x00")
-}
-
 // private reports whether path lies below a directory the process has for
 // itself, so that the host's file there is not seen anyway.
 func private(path string) bool {
-	return slices.ContainsFunc(privateDirs, func(d string) bool { return within(d, path) })
+	return slices.ContainsFunc(privateDirs, func(d string) bool { return tree.Within(d, path) })
 }

@@ -33,7 +33,7 @@ func (w *Wall) Name() string { return "bwrap" }
 
 // Ready says whether bubblewrap is here and fit for use. It promises no more
 // than "reduced": that the boundary bites is known only after
-// [jail.Probe] tried it.
+// package probe tried it.
 func (w *Wall) Ready(context.Context) jail.Readiness {
 	h, err := w.finder.find()
 	if err != nil {

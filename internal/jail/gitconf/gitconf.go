@@ -1,27 +1,29 @@
-package jail
+// Package gitconf reads git configuration files as far as a boundary needs
+// them: to find what git would execute or include, and to tell a harmless
+// new configuration from one that starts programs. It is pure: text in, facts
+// out. The format is that of git-config(1), "CONFIGURATION FILE"; what cannot
+// be read for certain counts as harmful.
+package gitconf
 
 import (
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// A git configuration as far as a boundary needs it: one assignment a line
-// after joining continued lines. It is read to find files that git would
-// execute or include, and to tell a harmless new configuration from one that
-// starts programs. Format: git-config(1), "CONFIGURATION FILE".
-type gitSetting struct {
+// Setting is one assignment.
+type Setting struct {
 	Key   string // section.subsection.name; section and name in lower case
 	Value string
+	Bare  bool // written without =, which means true
 }
 
-// maxGitConfig bounds the file that is read; git's own are a few hundred bytes.
-const maxGitConfig = 256 << 10
+// MaxSize bounds the file that is read; git's own are a few hundred bytes.
+const MaxSize = 256 << 10
 
-// parseGitConfig reads the assignments of a configuration file. ok is false
+// Parse reads the assignments of a configuration file. ok is false
 // where a line cannot be read for certain: the caller must then take it for
 // one that executes.
-func parseGitConfig(text []byte) (settings []gitSetting, ok bool) {
+func Parse(text []byte) (settings []Setting, ok bool) {
 	section := ""
 	lines := strings.Split(strings.TrimPrefix(string(text), "\uFEFF"), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -41,12 +43,12 @@ func parseGitConfig(text []byte) (settings []gitSetting, ok bool) {
 			i++
 			line = line[:len(line)-1] + strings.TrimSuffix(lines[i], "\r")
 		}
-		name, value, _ := strings.Cut(line, "=")
+		name, value, assigned := strings.Cut(line, "=")
 		name = strings.ToLower(strings.TrimSpace(name))
 		if section == "" || !plainName(name) {
 			return settings, false
 		}
-		settings = append(settings, gitSetting{Key: section + "." + name, Value: configValue(value)})
+		settings = append(settings, Setting{Key: section + "." + name, Value: configValue(value), Bare: !assigned})
 	}
 	return settings, true
 }
@@ -121,42 +123,6 @@ func configValue(raw string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// configuredPaths are the files and directories that a git directory's
-// configuration names for git to execute or include, where they lie in the
-// working tree: core.hooksPath and include.path.
-func configuredPaths(gitDir string) []string {
-	var out []string
-	for _, name := range []string{"config", "config.worktree"} {
-		text, err := readSmall(filepath.Join(gitDir, name), maxGitConfig)
-		if err != nil {
-			continue
-		}
-		settings, _ := parseGitConfig(text)
-		for _, s := range settings {
-			base := ""
-			switch {
-			case s.Key == "core.hookspath":
-				base = filepath.Dir(gitDir)
-			case s.Key == "include.path", strings.HasPrefix(s.Key, "includeif.") && strings.HasSuffix(s.Key, ".path"):
-				base = gitDir
-			case s.Key == "core.attributesfile":
-				base = filepath.Dir(gitDir)
-			}
-			if base == "" || s.Value == "" || strings.HasPrefix(s.Value, "~") || checkPath("/"+s.Value) != nil {
-				continue
-			}
-			path := s.Value
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(base, path)
-			}
-			if _, err := os.Lstat(path); err == nil {
-				out = append(out, filepath.Clean(path))
-			}
-		}
-	}
-	return out
-}
-
 // harmlessKeys are settings that neither start a program nor make git read a
 // file of somebody's choice; a star stands for one subsection.
 var harmlessKeys = map[string]bool{
@@ -172,23 +138,43 @@ var harmlessKeys = map[string]bool{
 	"user.email": true, "user.name": true, "commit.gpgsign": true, "tag.gpgsign": true,
 }
 
-// HarmlessGitConfig reports whether every setting of a configuration is one
+// Harmless reports whether every setting of a configuration is one
 // that starts no program. A text that cannot be read for certain is not
 // harmless, and neither is a setting that is not known.
-func HarmlessGitConfig(text []byte) bool {
-	if len(text) > maxGitConfig {
+func Harmless(text []byte) bool {
+	if len(text) > MaxSize {
 		return false
 	}
-	settings, ok := parseGitConfig(text)
-	if !ok {
-		return false
-	}
+	settings, ok := Parse(text)
+	return ok && !slices.ContainsFunc(settings, func(s Setting) bool { return !s.harmless() })
+}
+
+func (s Setting) harmless() bool {
+	return harmlessKeys[generalKey(s.Key)] && !runsHelper(s) && !strings.ContainsAny(s.Value, "\n\r\x00")
+}
+
+// HarmlessPart writes the harmless settings of a configuration anew, in a
+// spelling that cannot be read in two ways.
+func HarmlessPart(text []byte) []byte {
+	settings, _ := Parse(text)
+	var b strings.Builder
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for _, s := range settings {
-		if !harmlessKeys[generalKey(s.Key)] || runsHelper(s) {
-			return false
+		first, last := strings.IndexByte(s.Key, '.'), strings.LastIndexByte(s.Key, '.')
+		if !s.harmless() {
+			continue
 		}
+		b.WriteString("[" + s.Key[:first])
+		if last > first {
+			b.WriteString(` "` + quote.Replace(s.Key[first+1:last]) + `"`)
+		}
+		b.WriteString("]\n\t" + s.Key[last+1:])
+		if !s.Bare {
+			b.WriteString(` = "` + quote.Replace(s.Value) + `"`)
+		}
+		b.WriteString("\n")
 	}
-	return true
+	return []byte(b.String())
 }
 
 // generalKey puts a star in the place of the subsection.
@@ -202,7 +188,7 @@ func generalKey(key string) string {
 
 // runsHelper finds addresses that name a remote helper: git runs
 // git-remote-NAME for NAME::ADDRESS, and ext:: runs any command.
-func runsHelper(s gitSetting) bool {
+func runsHelper(s Setting) bool {
 	name, _, found := strings.Cut(s.Value, "::")
 	return found && strings.HasSuffix(s.Key, "url") && !strings.ContainsAny(name, "/[@")
 }

@@ -1,0 +1,127 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// MaxPath bounds one path, in bytes.
+const MaxPath = 4096
+
+// CheckPath refuses a spelling that no honest path has.
+func CheckPath(path string) error {
+	switch {
+	case path == "":
+		return errors.New("path is empty")
+	case len(path) > MaxPath:
+		return fmt.Errorf("path of %d bytes; at most %d", len(path), MaxPath)
+	case strings.IndexFunc(path, func(r rune) bool { return r < 0x20 || r == 0x7f }) >= 0:
+		return fmt.Errorf("path %q holds a control character", path)
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("path %q is not absolute", path)
+	}
+	return nil
+}
+
+// Canonical resolves every symbolic link of path; what does not exist yet
+// stays as the rest below its nearest existing ancestor.
+func Canonical(path string) (string, error) {
+	if err := CheckPath(path); err != nil {
+		return "", err
+	}
+	clean, rest := filepath.Clean(path), ""
+	for {
+		real, err := filepath.EvalSymlinks(clean)
+		if err == nil {
+			return filepath.Join(real, rest), CheckPath(filepath.Join(real, rest))
+		}
+		if !errors.Is(err, fs.ErrNotExist) || clean == "/" {
+			return "", fmt.Errorf("resolve %s: %w", path, err)
+		}
+		if _, err := os.Lstat(clean); err == nil {
+			return "", fmt.Errorf("resolve %s: %s is a symbolic link to nothing", path, clean)
+		}
+		rest = filepath.Join(filepath.Base(clean), rest)
+		clean = filepath.Dir(clean)
+	}
+}
+
+// CanonicalDir is Canonical for a directory that must exist.
+func CanonicalDir(path string) (string, error) {
+	if err := CheckPath(path); err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("resolve %s: %w", path, err)
+	}
+	if err := CheckPath(real); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", real)
+	}
+	return real, nil
+}
+
+// Within reports whether path is root or lies below it.
+func Within(root, path string) bool {
+	if root == "/" {
+		return strings.HasPrefix(path, "/")
+	}
+	return path == root || strings.HasPrefix(path, root) && path[len(root)] == '/'
+}
+
+// Less orders paths element by element: a directory stands right before
+// what lies below it.
+func Less(a, b string) bool {
+	return strings.ReplaceAll(a, "/", "\x00") < strings.ReplaceAll(b, "/", "\x00")
+}
+
+// Outermost sorts paths and drops those that lie below another of them.
+func Outermost(paths []string) []string {
+	paths = Tidy(paths)
+	var out []string
+	for _, p := range paths {
+		if n := len(out); n == 0 || !Within(out[n-1], p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Tidy sorts by path elements, so that a directory comes right before what
+// lies below it, and drops doubles.
+func Tidy(paths []string) []string {
+	sort.Slice(paths, func(i, j int) bool { return Less(paths[i], paths[j]) })
+	return slices.Compact(paths)
+}
+
+// Subdirs lists the real directories inside dir; symbolic links and what
+// cannot be read are no directories.
+func Subdirs(dir string) []string {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out
+}
