@@ -269,6 +269,7 @@ func resolve(path string) (target string, exists bool, err error) {
 	}
 	todo := strings.Split(strings.Trim(path, "/"), "/")
 	at := "/"
+	var st syscall.Stat_t
 	for links := 0; len(todo) > 0; {
 		name := todo[0]
 		todo = todo[1:]
@@ -279,15 +280,18 @@ func resolve(path string) (target string, exists bool, err error) {
 			at = filepath.Dir(at)
 			continue
 		}
-		next := filepath.Join(at, name)
-		info, err := os.Lstat(next)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		next := at + "/" + name // at is clean, name is one name
+		if at == "/" {
+			next = "/" + name
+		}
+		err := ignoringEINTR(func() error { return syscall.Lstat(next, &st) })
+		if err == syscall.ENOENT || err == syscall.ENOTDIR {
 			return missing(next, todo)
 		}
 		if err != nil {
-			return "", false, err
+			return "", false, fmt.Errorf("look at %s: %w", next, err)
 		}
-		if info.Mode()&os.ModeSymlink == 0 || next == "/proc/self" || next == "/proc/thread-self" {
+		if st.Mode&syscall.S_IFMT != syscall.S_IFLNK || next == "/proc/self" || next == "/proc/thread-self" {
 			at = next
 			continue
 		}

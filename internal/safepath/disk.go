@@ -1,0 +1,70 @@
+package safepath
+
+import (
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/reeve-gate/reeve"
+)
+
+// maxResolvers bounds how many workspaces a Disk remembers.
+const maxResolvers = 64
+
+// Disk answers for every workspace of a daemon: it makes a [Resolver] on
+// first use and keeps it. It is safe for concurrent use.
+type Disk struct {
+	options Options
+	repos   repoCache
+
+	mu        sync.Mutex // guards resolvers
+	resolvers map[string]*Resolver
+}
+
+// NewDisk returns a Disk for the places in o, whose Workspace is not used.
+func NewDisk(o Options) *Disk {
+	return &Disk{options: o, resolvers: map[string]*Resolver{}}
+}
+
+// Facts is [Resolver.Facts] for a path seen from a workspace. Where the
+// workspace cannot be resolved nothing is known of the path, and it is marked
+// as outside.
+func (d *Disk) Facts(workspace, path string) reeve.PathFacts {
+	r, err := d.resolver(workspace)
+	if err != nil {
+		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(fold(path), 0))}
+	}
+	return r.Facts(path)
+}
+
+// Alias reports whether a file of a workspace is a second name of a
+// credential or of Reeve's own state. A file with one name is not.
+func (d *Disk) Alias(workspace string, info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Nlink < 2 || !info.Mode().IsRegular() {
+		return false
+	}
+	r, err := d.resolver(workspace)
+	return err != nil || r.aliases.has(inode{uint64(st.Dev), st.Ino})
+}
+
+func (d *Disk) resolver(workspace string) (*Resolver, error) {
+	workspace = filepath.Clean(workspace)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.resolvers[workspace]; r != nil {
+		return r, nil
+	}
+	o := d.options
+	o.Workspace = workspace
+	r, err := NewResolver(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.resolvers) >= maxResolvers {
+		clear(d.resolvers)
+	}
+	d.resolvers[workspace] = r
+	return r, nil
+}

@@ -1,0 +1,5 @@
+package safepath
+
+import "syscall"
+
+func times(st *syscall.Stat_t) (mtime, ctime syscall.Timespec) { return st.Mtim, st.Ctim }
