@@ -38,7 +38,8 @@ permit           pure       : reeve
 tool                        : reeve permit
 policy/tree      pure part  :
 policy/match     pure part  : reeve
-policy           pure       : reeve tool policy/tree policy/match
+policy/rule      pure part  : reeve tool policy/tree policy/match
+policy           pure       : reeve tool policy/tree policy/match policy/rule
 shellread/words  pure part  : reeve
 shellread        pure       : reeve shellread/words
 flow             pure       : reeve
@@ -53,7 +54,7 @@ jail/environ     pure part  :
 jail                        : reeve permit jail/tree jail/gitconf jail/environ
 
 policy/load                 : reeve tool policy safepath durable
-policy/trial                : reeve tool policy policy/match shellread safepath
+policy/trial                : reeve tool policy policy/rule
 approval                    : reeve
 wire                        : reeve approval
 session                     : reeve durable safepath flow

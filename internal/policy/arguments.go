@@ -6,13 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/policy/rule"
 )
 
 // argument adds the finding of the first deny or ask rule on the tool's own
 // name whose pattern speaks of the call's arguments.
 func (j *judge) argument(v reeve.Verdict, subject string, column reeve.Column) bool {
-	r := j.find(j.set.lists[v].calls, subject, func(r *rule) bool {
-		return !r.all && r.names(j.in) && argumentMatches(r, j.in.Args)
+	r := j.find(j.set.lists[v].calls, subject, func(r *rule.Rule) bool {
+		return !r.All && r.Names(j.in.Tool) && argumentMatches(r, j.in.Args)
 	})
 	if r == nil {
 		return false
@@ -23,7 +24,7 @@ func (j *judge) argument(v reeve.Verdict, subject string, column reeve.Column) b
 
 // argumentMatches reports whether KEY of KEY:TEXT, or any text at all, matches.
 // Arguments that are no JSON match: what cannot be read is not passed over.
-func argumentMatches(r *rule, args []byte) bool {
+func argumentMatches(r *rule.Rule, args []byte) bool {
 	dec := jsontext.NewDecoder(bytes.NewReader(args))
 	key, depth, isKey := "", 0, false
 	for {
@@ -47,8 +48,8 @@ func argumentMatches(r *rule, args []byte) bool {
 			case isKey && dec.StackDepth() == 1:
 				key = s
 			case isKey:
-			case r.arg != "" && (key != r.arg || !r.value.match(s)):
-			case r.arg == "" && !r.value.match(s):
+			case r.Arg != "" && (key != r.Arg || !r.Value.Match(s)):
+			case r.Arg == "" && !r.Value.Match(s):
 			default:
 				return true
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
+	"github.com/reeve-gate/reeve/internal/policy/rule"
 )
 
 // Marks that an allow with a star never covers, and the fewer that an allow
@@ -116,7 +117,7 @@ func (j *judge) commandFinding(l *line) finding {
 	}
 	f := j.byDefault(subject, column, ordinary)
 	if ordinary && f.verdict == reeve.Allow && f.rule == "default" {
-		j.grants = append(j.grants, grant{c, &rule{verdict: reeve.Allow, text: "default", at: j.set.defAt}})
+		j.grants = append(j.grants, grant{c, &rule.Rule{Verdict: reeve.Allow, Text: "default", At: j.set.defAt}})
 	}
 	j.explainDefault(&f, c, subject)
 	return f
@@ -168,20 +169,20 @@ var shells = map[string]bool{
 
 // findCommand looks for the first deny or ask that means any text of the
 // command.
-func (j *judge) findCommand(v reeve.Verdict, l *line, subject string) *rule {
+func (j *judge) findCommand(v reeve.Verdict, l *line, subject string) *rule.Rule {
 	lists := &j.set.lists[v]
 	if j.fold || j.explain {
-		if r := j.find(lists.line, subject, func(r *rule) bool { return j.means(r, l) }); r != nil {
+		if r := j.find(lists.line, subject, func(r *rule.Rule) bool { return j.means(r, l) }); r != nil {
 			return r
 		}
 	} else {
-		best := j.find(lists.loose, subject, func(r *rule) bool { return j.means(r, l) })
+		best := j.find(lists.loose, subject, func(r *rule.Rule) bool { return j.means(r, l) })
 		for i := range l.texts {
 			t := &l.texts[i]
-			r := j.find(lists.program[t.first], subject, func(r *rule) bool {
-				return (!r.host || l.command.Marks.Has(reeve.CommandHost)) && r.line.Sig().Within(t.sig) && r.line.Wide(t.s, false)
+			r := j.find(lists.program[t.first], subject, func(r *rule.Rule) bool {
+				return (!r.Host || l.command.Marks.Has(reeve.CommandHost)) && r.Line.Sig().Within(t.sig) && r.Line.Wide(t.s, false)
 			})
-			if r != nil && (best == nil || r.order < best.order) {
+			if r != nil && (best == nil || r.Order < best.Order) {
 				best = r
 			}
 		}
@@ -189,15 +190,15 @@ func (j *judge) findCommand(v reeve.Verdict, l *line, subject string) *rule {
 			return best
 		}
 	}
-	return j.find(lists.calls, subject, func(r *rule) bool { return !r.all && r.line != nil && r.names(j.in) && j.means(r, l) })
+	return j.find(lists.calls, subject, func(r *rule.Rule) bool { return !r.All && r.Line != nil && r.Names(j.in.Tool) && j.means(r, l) })
 }
 
-func (j *judge) means(r *rule, l *line) bool {
-	if r.host && !l.command.Marks.Has(reeve.CommandHost) {
+func (j *judge) means(r *rule.Rule, l *line) bool {
+	if r.Host && !l.command.Marks.Has(reeve.CommandHost) {
 		return false
 	}
 	for i := range l.texts {
-		if t := &l.texts[i]; r.line.Sig().Within(t.sig) && r.line.Wide(t.s, j.fold) {
+		if t := &l.texts[i]; r.Line.Sig().Within(t.sig) && r.Line.Wide(t.s, j.fold) {
 			return true
 		}
 	}
@@ -213,20 +214,20 @@ func (j *judge) couldCommand(l *line, subject string, column reeve.Column) (find
 	}
 	readings := templates(c)
 	for _, v := range [...]reeve.Verdict{reeve.Deny, reeve.Ask} {
-		r := j.find(j.set.lists[v].line, subject, func(r *rule) bool {
-			if r.host && !c.Marks.Has(reeve.CommandHost) {
+		r := j.find(j.set.lists[v].line, subject, func(r *rule.Rule) bool {
+			if r.Host && !c.Marks.Has(reeve.CommandHost) {
 				return false
 			}
 			for _, t := range readings {
-				if r.line.Could(t, j.fold) {
+				if r.Line.Could(t, j.fold) {
 					return true
 				}
 			}
 			return false
 		})
 		if r != nil {
-			return finding{verdict: reeve.Ask, column: column, subject: subject, rule: r.text, source: r.at, explicit: true,
-				reason: "what is not known of " + subject + " before it runs could make it what " + r.text + " speaks of"}, true
+			return finding{verdict: reeve.Ask, column: column, subject: subject, rule: r.Text, source: r.At, explicit: true,
+				reason: "what is not known of " + subject + " before it runs could make it what " + r.Text + " speaks of"}, true
 		}
 	}
 	return finding{}, false
@@ -279,17 +280,17 @@ func templates(c *reeve.Command) []match.Template {
 }
 
 // allowCommand looks for a rule that covers the command.
-func (j *judge) allowCommand(l *line, subject string) *rule {
+func (j *judge) allowCommand(l *line, subject string) *rule.Rule {
 	c := l.command
 	if c.Marks.Any(beyondWords) || j.repoRuns(c) {
 		return nil
 	}
 	texts := narrowTexts(c)
-	covers := func(r *rule) bool { return r.line != nil && j.permits(r, c) && coversAny(r, c, texts) }
+	covers := func(r *rule.Rule) bool { return r.Line != nil && j.permits(r, c) && coversAny(r, c, texts) }
 	lists := &j.set.lists[reeve.Allow]
-	var best *rule
-	take := func(r *rule) {
-		if r != nil && (best == nil || r.order < best.order) {
+	var best *rule.Rule
+	take := func(r *rule.Rule) {
+		if r != nil && (best == nil || r.Order < best.Order) {
 			best = r
 		}
 	}
@@ -300,23 +301,23 @@ func (j *judge) allowCommand(l *line, subject string) *rule {
 		take(j.find(lists.program[first], subject, covers))
 	}
 	if best == nil {
-		best = j.find(lists.calls, subject, func(r *rule) bool { return !r.all && r.names(j.in) && covers(r) })
+		best = j.find(lists.calls, subject, func(r *rule.Rule) bool { return !r.All && r.Names(j.in.Tool) && covers(r) })
 	}
 	return best
 }
 
 // permits reports whether a rule may cover a command of such marks at all.
-func (j *judge) permits(r *rule, c *reeve.Command) bool {
+func (j *judge) permits(r *rule.Rule, c *reeve.Command) bool {
 	m := c.Marks
 	switch {
-	case m.Has(reeve.CommandHost) && !r.host, m.Has(reeve.CommandDestructive) && !r.destructive:
+	case m.Has(reeve.CommandHost) && !r.Host, m.Has(reeve.CommandDestructive) && !r.Destructive:
 		return false
-	case r.line.Exact():
+	case r.Line.Exact():
 		return true
 	case m.Any(beyondStar):
 		return false
 	}
-	return !m.Any(reeve.CommandExternal|reeve.CommandGitWrites) || namesSubcommand(r.line)
+	return !m.Any(reeve.CommandExternal|reeve.CommandGitWrites) || namesSubcommand(r.Line)
 }
 
 // namesSubcommand reports whether a pattern says more than the program before
@@ -361,13 +362,13 @@ func narrowTexts(c *reeve.Command) []narrowText {
 
 // coversAny: past wrappers that are not harmless only a pattern that spells
 // them out, and the program, covers the command.
-func coversAny(r *rule, c *reeve.Command, texts []narrowText) bool {
-	exact := r.line.Exact()
+func coversAny(r *rule.Rule, c *reeve.Command, texts []narrowText) bool {
+	exact := r.Line.Exact()
 	for _, t := range texts {
-		if !r.line.Narrow(t.s) {
+		if !r.Line.Narrow(t.s) {
 			continue
 		}
-		if t.harmless || exact || r.line.HeadCovers(t.upto) {
+		if t.harmless || exact || r.Line.HeadCovers(t.upto) {
 			return !exact || allKnown(c)
 		}
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
+	"github.com/reeve-gate/reeve/internal/policy/rule"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -19,7 +20,7 @@ func (j *judge) host(e *reeve.Effect) {
 	}
 	host, clean := match.CleanHost(e.Host)
 	for _, v := range [...]reeve.Verdict{reeve.Deny, reeve.Ask} {
-		r := j.find(j.set.lists[v].hosts, subject, func(r *rule) bool { return r.site.Wide(host) })
+		r := j.find(j.set.lists[v].hosts, subject, func(r *rule.Rule) bool { return r.Site.Wide(host) })
 		if r != nil {
 			j.add(j.by(r, subject, column))
 			return
@@ -34,7 +35,7 @@ func (j *judge) host(e *reeve.Effect) {
 		j.add(f)
 		return
 	}
-	if r := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule) bool { return r.site.Narrow(host) }); r != nil {
+	if r := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Narrow(host) }); r != nil {
 		j.add(j.by(r, subject, column))
 		return
 	}

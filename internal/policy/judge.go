@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
+	"github.com/reeve-gate/reeve/internal/policy/rule"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -30,11 +31,12 @@ type judge struct {
 	in      *Input
 	explain bool
 
-	bases match.Bases
+	scene rule.Scene
+	bases match.Bases // folded where fold is set
 	fold  bool
 	tier  reeve.Tier
-	whole *rule // an allow for the tool as a whole
-	auto  bool  // the catalog says auto
+	whole *rule.Rule // an allow for the tool as a whole
+	auto  bool       // the catalog says auto
 
 	parts   int
 	raw     reeve.Verdict // strictest so far
@@ -62,12 +64,14 @@ type finding struct {
 // grant is a command that a rule allows, for the paths among its operands.
 type grant struct {
 	command *reeve.Command
-	rule    *rule
+	rule    *rule.Rule
 }
 
 func (j *judge) run() reeve.Decision {
 	f := &j.in.Facts
-	j.bases, j.fold = bases(f), f.FoldCase
+	j.bases, j.fold = match.Bases{Workspace: f.Workspace, Home: f.Home}, f.FoldCase
+	j.scene = rule.Scene{Actor: f.Actor, Origin: f.Origin, Mode: f.Mode, Sandbox: f.Sandbox, Tier: j.in.Tier,
+		Interactive: f.Interactive, Dir: f.Dir, Bases: j.bases}
 	if j.fold {
 		j.bases = match.Bases{Workspace: lower(f.Workspace), Home: lower(f.Home)}
 	}
@@ -146,10 +150,10 @@ func (j *judge) note(subject string, v reeve.Verdict, rule, source, note string)
 }
 
 // by is a finding that a rule gave.
-func (j *judge) by(r *rule, subject string, column reeve.Column) finding {
-	f := finding{verdict: r.verdict, column: column, subject: subject, rule: r.text, source: r.at, reason: r.reason, explicit: true}
+func (j *judge) by(r *rule.Rule, subject string, column reeve.Column) finding {
+	f := finding{verdict: r.Verdict, column: column, subject: subject, rule: r.Text, source: r.At, reason: r.Reason, explicit: true}
 	if f.reason == "" {
-		f.reason = sentence(r.verdict, subject)
+		f.reason = sentence(r.Verdict, subject)
 	}
 	return f
 }
@@ -166,10 +170,10 @@ func sentence(v reeve.Verdict, subject string) string {
 
 // find returns the first rule of list that holds and matches. An explanation
 // lists the others too.
-func (j *judge) find(list []*rule, subject string, matches func(*rule) bool) *rule {
-	var first *rule
+func (j *judge) find(list []*rule.Rule, subject string, matches func(*rule.Rule) bool) *rule.Rule {
+	var first *rule.Rule
 	for _, r := range list {
-		if !matches(r) || !r.holds(j.in) {
+		if !matches(r) || !r.Holds(&j.scene) {
 			continue
 		}
 		if !j.explain {
@@ -178,7 +182,7 @@ func (j *judge) find(list []*rule, subject string, matches func(*rule) bool) *ru
 		if first == nil {
 			first = r
 		}
-		j.note(subject, r.verdict, r.text, r.at, "matches")
+		j.note(subject, r.Verdict, r.Text, r.At, "matches")
 	}
 	return first
 }
@@ -201,14 +205,14 @@ func (j *judge) call() {
 	if in.Facts.Catalog == reeve.CatalogOff || in.Facts.Catalog == reeve.CatalogApproval {
 		fixed(reeve.Deny, "catalog "+in.Facts.Catalog.String(), "tool settings", in.Tool+" is switched off; reeve tools set "+in.Tool+" changes that")
 	}
-	speaks := func(r *rule) bool { return r.speaks(in) }
+	means := func(r *rule.Rule) bool { return speaks(r, in) }
 	for _, v := range [...]reeve.Verdict{reeve.Deny, reeve.Ask} {
-		if r := j.find(j.set.lists[v].calls, in.Tool, speaks); r != nil {
+		if r := j.find(j.set.lists[v].calls, in.Tool, means); r != nil {
 			j.add(j.by(r, in.Tool, column))
 		}
 	}
 	for _, l := range j.set.broken {
-		fixed(reeve.Ask, "unreadable policy", l.File, "the "+l.Name+" policy cannot be read, so that nothing it allows counts: "+l.broken.Error())
+		fixed(reeve.Ask, "unreadable policy", l.File, "the "+l.Name+" policy cannot be read, so that nothing it allows counts: "+l.Fault.Error())
 	}
 	if in.Facts.HookAsk != "" {
 		fixed(reeve.Ask, "hook", "hook", in.Facts.HookAsk)
@@ -219,7 +223,7 @@ func (j *judge) call() {
 	case reeve.CatalogAuto:
 		j.auto = true
 	}
-	j.whole = j.find(j.set.lists[reeve.Allow].calls, in.Tool, speaks)
+	j.whole = j.find(j.set.lists[reeve.Allow].calls, in.Tool, means)
 }
 
 // column is where a call stands in the matrix by its tool alone.
@@ -240,7 +244,7 @@ func (j *judge) column() reeve.Column {
 // covered reports what allows the tool as a whole: a rule, or the catalog.
 // What deletes needs a rule that says so.
 func (j *judge) covered(subject string, column reeve.Column) (finding, bool) {
-	if r := j.whole; r != nil && (column != reeve.ColumnDestructive || r.destructive) {
+	if r := j.whole; r != nil && (column != reeve.ColumnDestructive || r.Destructive) {
 		f := j.by(r, subject, column)
 		f.warn = column == reeve.ColumnDestructive
 		return f, true

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
+	"github.com/reeve-gate/reeve/internal/policy/rule"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -34,15 +35,15 @@ func (j *judge) spot(e *reeve.Effect) spot {
 }
 
 // wide: either spelling is meant.
-func (j *judge) wide(r *rule, p *spot) bool {
-	return r.path != nil && (r.path.Wide(p.path, p.sig, j.bases, j.fold) ||
-		p.target != "" && r.path.Wide(p.target, p.tsig, j.bases, j.fold))
+func (j *judge) wide(r *rule.Rule, p *spot) bool {
+	return r.Path != nil && (r.Path.Wide(p.path, p.sig, j.bases, j.fold) ||
+		p.target != "" && r.Path.Wide(p.target, p.tsig, j.bases, j.fold))
 }
 
 // narrow: both spellings are covered, and the disk has been asked.
-func (j *judge) narrow(r *rule, p *spot) bool {
-	return r.path != nil && p.certain && r.path.Narrow(p.path, p.sig, j.bases, j.fold) &&
-		(p.target == "" || r.path.Narrow(p.target, p.tsig, j.bases, j.fold))
+func (j *judge) narrow(r *rule.Rule, p *spot) bool {
+	return r.Path != nil && p.certain && r.Path.Narrow(p.path, p.sig, j.bases, j.fold) &&
+		(p.target == "" || r.Path.Narrow(p.target, p.tsig, j.bases, j.fold))
 }
 
 // path judges one path that is read, written or deleted.
@@ -86,7 +87,7 @@ func (j *judge) pathFinding(e *reeve.Effect, subject string, column reeve.Column
 	}
 	p := j.spot(e)
 	for _, v := range [...]reeve.Verdict{reeve.Deny, reeve.Ask} {
-		if r := j.findPath(v, e, subject, func(r *rule) bool { return j.speaksOf(r, &p) }); r != nil {
+		if r := j.findPath(v, e, subject, func(r *rule.Rule) bool { return j.speaksOf(r, &p) }); r != nil {
 			return j.by(r, subject, column)
 		}
 	}
@@ -120,7 +121,7 @@ func guarded(e *reeve.Effect) string {
 
 // findPath looks through the rules on paths for this kind of access, and the
 // rules on this tool's own name that hold a pattern.
-func (j *judge) findPath(v reeve.Verdict, e *reeve.Effect, subject string, matches func(*rule) bool) *rule {
+func (j *judge) findPath(v reeve.Verdict, e *reeve.Effect, subject string, matches func(*rule.Rule) bool) *rule.Rule {
 	l := &j.set.lists[v]
 	list := l.writes
 	if e.Kind == reeve.EffectRead {
@@ -130,7 +131,7 @@ func (j *judge) findPath(v reeve.Verdict, e *reeve.Effect, subject string, match
 	if r != nil && !j.explain {
 		return r
 	}
-	named := j.find(l.calls, subject, func(r *rule) bool { return !r.all && r.names(j.in) && matches(r) })
+	named := j.find(l.calls, subject, func(r *rule.Rule) bool { return !r.All && r.Names(j.in.Tool) && matches(r) })
 	if r == nil {
 		return named
 	}
@@ -139,11 +140,11 @@ func (j *judge) findPath(v reeve.Verdict, e *reeve.Effect, subject string, match
 
 // speaksOf reports whether a deny or ask means the path. A folder that is
 // deleted goes with everything in it that a rule names for certain.
-func (j *judge) speaksOf(r *rule, p *spot) bool {
-	if r.edit && !p.may {
+func (j *judge) speaksOf(r *rule.Rule, p *spot) bool {
+	if r.Edit && !p.may {
 		return false
 	}
-	if r.path != nil && r.path.All() {
+	if r.Path != nil && r.Path.All() {
 		return true
 	}
 	if p.path == "" {
@@ -152,10 +153,10 @@ func (j *judge) speaksOf(r *rule, p *spot) bool {
 	if j.wide(r, p) {
 		return true
 	}
-	if p.effect.Kind != reeve.EffectDelete || r.path == nil {
+	if p.effect.Kind != reeve.EffectDelete || r.Path == nil {
 		return false
 	}
-	certain, _ := r.path.Below(p.path, j.bases, j.fold)
+	certain, _ := r.Path.Below(p.path, j.bases, j.fold)
 	return certain
 }
 
@@ -167,22 +168,22 @@ func (j *judge) couldPath(e *reeve.Effect, p *spot, subject string, column reeve
 		return finding{}, false
 	}
 	explicit := false
-	could := func(r *rule) bool {
-		if r.path == nil {
+	could := func(r *rule.Rule) bool {
+		if r.Path == nil {
 			return false
 		}
 		if e.Path == "" {
 			explicit = true
 			return true
 		}
-		certain, possible := r.path.Below(p.path, j.bases, j.fold)
+		certain, possible := r.Path.Below(p.path, j.bases, j.fold)
 		explicit = explicit || certain
 		return certain || possible && j.in.Class == tool.ClassBash
 	}
 	for _, v := range [...]reeve.Verdict{reeve.Deny, reeve.Ask} {
 		if r := j.findPath(v, e, subject, could); r != nil {
-			return finding{verdict: reeve.Ask, column: column, subject: subject, rule: r.text, source: r.at,
-				reason: subject + " may reach what " + r.text + " speaks of", explicit: explicit}, true
+			return finding{verdict: reeve.Ask, column: column, subject: subject, rule: r.Text, source: r.At,
+				reason: subject + " may reach what " + r.Text + " speaks of", explicit: explicit}, true
 		}
 	}
 	return finding{}, false
@@ -192,15 +193,15 @@ func (j *judge) couldPath(e *reeve.Effect, p *spot, subject string, column reeve
 // tool, or the one that allowed the command whose operand the path is.
 func (j *judge) allowPath(e *reeve.Effect, p *spot, subject string, column reeve.Column, inside bool) (finding, bool) {
 	removes := column == reeve.ColumnDestructive
-	covers := func(r *rule) bool {
+	covers := func(r *rule.Rule) bool {
 		switch {
-		case e.Path == "" || removes && !r.destructive:
+		case e.Path == "" || removes && !r.Destructive:
 			return false
-		case r.edit && (!p.exists || e.Kind == reeve.EffectDelete):
+		case r.Edit && (!p.exists || e.Kind == reeve.EffectDelete):
 			return false
-		case column == reeve.ColumnProtected && !r.path.Exact():
+		case column == reeve.ColumnProtected && !r.Path.Exact():
 			return false
-		case r.path != nil && r.path.All():
+		case r.Path != nil && r.Path.All():
 			return e.Kind == reeve.EffectRead || inside && p.certain
 		}
 		return j.narrow(r, p)
@@ -219,7 +220,7 @@ func (j *judge) allowPath(e *reeve.Effect, p *spot, subject string, column reeve
 		}
 	}
 	for _, g := range j.grants {
-		if g.command == e.Command && (inside || g.rule.line != nil && g.rule.line.Exact()) {
+		if g.command == e.Command && (inside || g.rule.Line != nil && g.rule.Line.Exact()) {
 			return j.by(g.rule, subject, column), true
 		}
 	}

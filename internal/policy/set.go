@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/policy/rule"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -10,7 +11,7 @@ import (
 type Set struct {
 	lists  [reeve.Allow + 1]lists // by verdict
 	broken []*Layer
-	tiers  []tierRule
+	tiers  []rule.TierRule
 	def    reeve.Verdict
 	defAt  string
 }
@@ -18,13 +19,13 @@ type Set struct {
 // lists are the rules of one verdict, by what they speak of, each in the
 // order of the layers.
 type lists struct {
-	calls   []*rule // of tools: by name, or of a class as a whole
-	reads   []*rule
-	writes  []*rule
-	hosts   []*rule
-	program map[string][]*rule // commands, by program
-	loose   []*rule            // commands, with a star in the program's name
-	line    []*rule            // all of them
+	calls   []*rule.Rule // of tools: by name, or of a class as a whole
+	reads   []*rule.Rule
+	writes  []*rule.Rule
+	hosts   []*rule.Rule
+	program map[string][]*rule.Rule // commands, by program
+	loose   []*rule.Rule            // commands, with a star in the program's name
+	line    []*rule.Rule            // all of them
 }
 
 // Join joins layers into what holds for a session. Layers are given in the
@@ -32,39 +33,39 @@ type lists struct {
 // or ask; the strictest default that a layer states holds, ask where none does
 // (contract A52, A55). Nil layers are left out.
 func Join(layers ...*Layer) *Set {
-	s := &Set{def: reeve.Ask, defAt: "built-in"}
+	s := &Set{def: reeve.Ask, defAt: builtIn}
 	order, stated := 0, false
 	for _, l := range layers {
 		if l == nil {
 			continue
 		}
-		if l.broken != nil {
+		if l.Fault != nil {
 			s.broken = append(s.broken, l)
 			continue
 		}
-		s.tiers = append(s.tiers, l.tiers...)
-		if l.hasDefault && !(l.disabled && l.def == reeve.Allow) && (!stated || l.def < s.def) {
-			s.def, s.defAt, stated = l.def, l.File, true
+		s.tiers = append(s.tiers, l.Tiers...)
+		if l.Stated && !(l.Disabled && l.Default == reeve.Allow) && (!stated || l.Default < s.def) {
+			s.def, s.defAt, stated = l.Default, l.File, true
 		}
-		for _, r := range l.rules {
-			if r.verdict == reeve.Allow && l.disabled {
+		for _, r := range l.Rules {
+			if r.Verdict == reeve.Allow && l.Disabled {
 				continue
 			}
 			joined := *r
-			joined.layer, joined.order = l.Name, order
+			joined.Order = order
 			order++
-			s.lists[r.verdict].add(&joined)
+			s.lists[r.Verdict].add(&joined)
 		}
 	}
 	return s
 }
 
-func (l *lists) add(r *rule) {
-	if !r.kind {
+func (l *lists) add(r *rule.Rule) {
+	if !r.Kind {
 		l.calls = append(l.calls, r)
 		return
 	}
-	switch r.class {
+	switch r.Class {
 	case tool.ClassRead:
 		l.reads = append(l.reads, r)
 	case tool.ClassWrite:
@@ -73,22 +74,22 @@ func (l *lists) add(r *rule) {
 		l.hosts = append(l.hosts, r)
 	case tool.ClassBash:
 		l.line = append(l.line, r)
-		if program := r.line.Program(); program != "" {
+		if program := r.Line.Program(); program != "" {
 			if l.program == nil {
-				l.program = map[string][]*rule{}
+				l.program = map[string][]*rule.Rule{}
 			}
 			l.program[program] = append(l.program[program], r)
 		} else {
 			l.loose = append(l.loose, r)
 		}
-		if r.host || r.verdict == reeve.Allow {
+		if r.Host || r.Verdict == reeve.Allow {
 			return // an allow of every command still looks at each
 		}
 	default:
 		l.calls = append(l.calls, r)
 		return
 	}
-	if r.all && r.class != tool.ClassWeb {
+	if r.All && r.Class != tool.ClassWeb {
 		// Every path is every call of the class, also one that names no path.
 		l.calls = append(l.calls, r)
 	}
@@ -99,22 +100,22 @@ func (l *lists) add(r *rule) {
 func (s *Set) Tier(name string) (reeve.Tier, bool) {
 	t, found := reeve.TierRead, false
 	for i := range s.tiers {
-		if s.tiers[i].name.match(name) {
-			t, found = min(t, s.tiers[i].tier), true
+		if s.tiers[i].Name.Tool(name) {
+			t, found = min(t, s.tiers[i].Tier), true
 		}
 	}
 	return t, found
 }
 
 // speaks reports whether a rule in calls means the call of in as a whole.
-func (r *rule) speaks(in *Input) bool {
-	if !r.kind {
-		return r.name.match(in.Tool) && r.all
+func speaks(r *rule.Rule, in *Input) bool {
+	if !r.Kind {
+		return r.All && r.Names(in.Tool)
 	}
-	if r.class != in.Class || r.edit {
+	if r.Class != in.Class || r.Edit {
 		return false
 	}
-	return r.all || r.subject != nil && r.subject.match(subject(in))
+	return r.All || r.Subject != nil && r.Subject.Match(subject(in))
 }
 
 // subject is what a pattern of mcp, addon and desktop is compared with.

@@ -103,6 +103,9 @@ func (r *tomlReader) pair(into *Node, e *unstable.Node, depth int) error {
 		if into.Find(string(k.Data)) != nil {
 			return &Error{Pos: at, Msg: fmt.Sprintf("key %q is defined twice", k.Data)}
 		}
+		if e.Value().Kind == unstable.Array {
+			r.last = r.after(k)
+		}
 		v, err := r.value(e.Value(), depth+1)
 		if err != nil {
 			return err
@@ -151,6 +154,16 @@ func (r *tomlReader) value(e *unstable.Node, depth int) (*Node, error) {
 	}
 	r.last = n.Pos
 	return n, nil
+}
+
+// after is where the value of a key stands: a list has no range of its own,
+// but begins on the key's line, after blanks and the equals sign.
+func (r *tomlReader) after(key *unstable.Node) Pos {
+	at := int(key.Raw.Offset + key.Raw.Length)
+	for at < len(r.src) && (r.src[at] == ' ' || r.src[at] == '\t' || r.src[at] == '=') {
+		at++
+	}
+	return place(r.src, at)
 }
 
 // pos is where e stands; nodes without a range of their own take the place of

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"fmt"
@@ -9,36 +9,36 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
-// rule is one entry of a list, compiled. What it says depends on word:
+// Rule is one entry of a list, compiled. What it says depends on Word:
 //
 //	a class word with a pattern   every effect of that kind, in whatever tool
 //	a class word without one      the same, and every tool of the class
 //	a tool's name                 the calls of that tool, narrowed by a pattern
-type rule struct {
-	verdict     reeve.Verdict
-	text        string // as written
-	at          string // file:line
-	reason      string
-	destructive bool
+type Rule struct {
+	Verdict     reeve.Verdict
+	Text        string // as written
+	At          string // file:line
+	Reason      string
+	Destructive bool  // an allow that also covers what deletes or drops work
+	Order       int   // place in a joined set
 	own, file   *when // conditions of the rule and of its file; nil = always
-	layer       string
-	order       int // place in the set
 
-	word   string     // lower case
-	class  tool.Class // of a class word
-	kind   bool       // word is a class word
-	edit   bool       // only changes of files that exist
-	host   bool       // host(...): permission to leave the sandbox
-	name   wildcard   // of a tool's name
-	all    bool       // no pattern, or a lone star
-	inside string     // the pattern as written
+	Word   string     // lower case
+	Class  tool.Class // of a class word
+	Kind   bool       // Word is a class word
+	Edit   bool       // only changes of files that exist
+	Host   bool       // host(...): permission to leave the sandbox
+	Name   Wildcard   // of a tool's name, where Word is no class word
+	All    bool       // no pattern, or a lone star
+	Inside string     // the pattern as written
 
-	line    *match.Line
-	path    *match.Path
-	site    *match.Host
-	subject wildcard // mcp(...), addon(...), desktop(...)
-	arg     string   // KEY of KEY:TEXT
-	value   wildcard
+	// The compiled pattern, in each form that the tool's effects may need.
+	Line    *match.Line
+	Path    *match.Path
+	Site    *match.Host
+	Subject Wildcard // mcp(...), addon(...), desktop(...)
+	Arg     string   // KEY of KEY:TEXT
+	Value   Wildcard
 }
 
 // claudeWords are Claude Code's names for what our class words mean. They
@@ -49,12 +49,12 @@ var claudeWords = map[string]string{
 
 // parseRule compiles a rule's text. claude reads every word as Claude Code
 // does, whatever its case.
-func parseRule(v reeve.Verdict, text string, claude bool) (*rule, error) {
+func parseRule(v reeve.Verdict, text string, claude bool) (*Rule, error) {
 	word, inside, found, err := split(text)
 	if err != nil {
 		return nil, err
 	}
-	r := &rule{verdict: v, text: text, inside: inside, all: !found || strings.TrimSpace(inside) == "*"}
+	r := &Rule{Verdict: v, Text: text, Inside: inside, All: !found || strings.TrimSpace(inside) == "*"}
 	if strings.EqualFold(word, "host") {
 		if !found {
 			return nil, fmt.Errorf("host needs a command: host(bash(PATTERN))")
@@ -65,16 +65,16 @@ func parseRule(v reeve.Verdict, text string, claude bool) (*rule, error) {
 		if c, ok := tool.ClassWord(word); !ok || c != tool.ClassBash {
 			return nil, fmt.Errorf("only commands leave the sandbox: host(bash(PATTERN))")
 		}
-		r.host, r.inside, r.all = true, inside, !found || strings.TrimSpace(inside) == "*"
+		r.Host, r.Inside, r.All = true, inside, !found || strings.TrimSpace(inside) == "*"
 	}
-	r.word = strings.ToLower(word)
+	r.Word = strings.ToLower(word)
 	for name, ours := range claudeWords {
 		if word == name || claude && strings.EqualFold(word, name) {
-			r.word = ours
+			r.Word = ours
 		}
 	}
-	if r.class, r.kind = tool.ClassWord(r.word); r.kind {
-		r.edit = r.word == "edit"
+	if r.Class, r.Kind = tool.ClassWord(r.Word); r.Kind {
+		r.Edit = r.Word == "edit"
 		return r, r.ofClass()
 	}
 	return r, r.ofTool()
@@ -101,22 +101,22 @@ func split(text string) (word, inside string, found bool, err error) {
 }
 
 // ofClass compiles the pattern of a class word.
-func (r *rule) ofClass() error {
-	pattern := r.inside
-	if r.all {
+func (r *Rule) ofClass() error {
+	pattern := r.Inside
+	if r.All {
 		pattern = "*"
 	}
-	switch r.class {
+	switch r.Class {
 	case tool.ClassBash:
 		l, err := match.ParseLine(pattern)
-		r.line = &l
+		r.Line = &l
 		return err
 	case tool.ClassRead, tool.ClassWrite:
 		p, err := match.ParsePath(pattern)
-		r.path, r.all = &p, p.All()
+		r.Path, r.All = &p, p.All()
 		return err
 	case tool.ClassWeb:
-		if !r.all {
+		if !r.All {
 			domain, ok := strings.CutPrefix(strings.TrimSpace(pattern), "domain:")
 			if !ok {
 				return fmt.Errorf("write the host as web(domain:HOST)")
@@ -124,80 +124,90 @@ func (r *rule) ofClass() error {
 			pattern = domain
 		}
 		h, err := match.ParseHost(pattern)
-		r.site, r.all = &h, h.All()
+		r.Site, r.All = &h, h.All()
 		return err
 	}
 	var err error
-	if !r.all {
-		r.subject, err = parseWildcard(pattern)
+	if !r.All {
+		r.Subject, err = parseWildcard(pattern)
 	}
 	return err
 }
 
 // ofTool compiles the pattern for a tool's own name, in every form that the
 // tool's effects may turn out to need.
-func (r *rule) ofTool() error {
+func (r *Rule) ofTool() error {
 	var err error
-	if r.name, err = parseWildcard(r.word); err != nil {
+	if r.Name, err = parseWildcard(r.Word); err != nil {
 		return err
 	}
-	if r.name.lone() && r.verdict == reeve.Allow {
+	if r.Name.lone() && r.Verdict == reeve.Allow {
 		return fmt.Errorf("an allow for every tool is no rule; name the tool, at least its beginning")
 	}
-	if server, ok := strings.CutPrefix(r.word, "mcp__"); ok && !strings.Contains(server, "__") && !strings.HasSuffix(server, "*") {
+	if server, ok := strings.CutPrefix(r.Word, "mcp__"); ok && !strings.Contains(server, "__") && !strings.HasSuffix(server, "*") {
 		if server == "" {
 			return fmt.Errorf("mcp__ needs a server: mcp__SERVER or mcp__SERVER__TOOL")
 		}
-		r.name, _ = parseWildcard(r.word + "__*")
+		r.Name, _ = parseWildcard(r.Word + "__*")
 	}
-	if r.all {
+	if r.All {
 		return nil
 	}
-	if r.verdict == reeve.Allow && strings.HasPrefix(r.word, "mcp__") {
+	if r.Verdict == reeve.Allow && strings.HasPrefix(r.Word, "mcp__") {
 		return fmt.Errorf("an allow cannot look into a server's arguments; allow the tool as a whole, or ask")
 	}
-	if p, err := match.ParsePath(r.inside); err == nil {
-		r.path = &p
+	if p, err := match.ParsePath(r.Inside); err == nil {
+		r.Path = &p
 	}
-	if l, err := match.ParseLine(r.inside); err == nil {
-		r.line = &l
+	if l, err := match.ParseLine(r.Inside); err == nil {
+		r.Line = &l
 	}
-	key, value, ok := strings.Cut(r.inside, ":")
+	key, value, ok := strings.Cut(r.Inside, ":")
 	if ok && key != "" && !strings.ContainsAny(key, " */\\") {
-		r.arg = key
-		r.value, err = parseWildcard(value)
+		r.Arg = key
+		r.Value, err = parseWildcard(value)
 	} else {
-		r.value, err = parseWildcard(r.inside)
+		r.Value, err = parseWildcard(r.Inside)
 	}
-	if r.path == nil && r.line == nil {
+	if r.Path == nil && r.Line == nil {
 		return fmt.Errorf("the pattern is neither a path nor a command")
 	}
 	return err
 }
 
-// holds reports whether the rule's conditions are met.
-func (r *rule) holds(in *Input) bool {
-	narrow := r.verdict == reeve.Allow
-	return (r.own == nil || r.own.met(in, narrow)) && (r.file == nil || r.file.met(in, narrow))
+// Holds reports whether the rule's conditions are met.
+func (r *Rule) Holds(s *Scene) bool {
+	narrow := r.Verdict == reeve.Allow
+	return (r.own == nil || r.own.met(s, narrow)) && (r.file == nil || r.file.met(s, narrow))
 }
 
-// names reports whether a rule that is not of a class speaks of the tool.
-func (r *rule) names(in *Input) bool { return !r.kind && r.name.match(in.Tool) }
+// Names reports whether a rule that is not of a class speaks of the tool.
+func (r *Rule) Names(tool string) bool { return !r.Kind && r.Name.Tool(tool) }
 
-// wildcard is a text in which a star stands for anything; case does not count.
-type wildcard []string
+// Wildcard is a text in which a star stands for anything; case does not count.
+type Wildcard []string
 
-func parseWildcard(s string) (wildcard, error) {
+func parseWildcard(s string) (Wildcard, error) {
 	if strings.ContainsAny(s, "\x00\n\r") {
 		return nil, fmt.Errorf("%q is not one line of text", s)
 	}
 	return strings.Split(strings.ToLower(strings.TrimSpace(s)), "*"), nil
 }
 
-func (w wildcard) lone() bool { return len(w) > 1 && w[0] == "" }
+func (w Wildcard) lone() bool { return len(w) > 1 && w[0] == "" }
 
-// match compares with s; text that is in lower case already is not copied.
-func (w wildcard) match(s string) bool {
+// Tool compares with a tool's name: as it is, or without the client that a
+// foreign tool's name starts with, so that grep means claude:grep too.
+func (w Wildcard) Tool(name string) bool {
+	if w.Match(name) {
+		return true
+	}
+	_, bare, foreign := strings.Cut(name, ":")
+	return foreign && w.Match(bare)
+}
+
+// Match compares with s; text that is in lower case already is not copied.
+func (w Wildcard) Match(s string) bool {
 	s = strings.ToLower(s)
 	if len(w) <= 1 {
 		return len(w) == 1 && s == w[0]

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"slices"
@@ -9,9 +9,21 @@ import (
 	"github.com/reeve-gate/reeve/internal/policy/tree"
 )
 
+// Scene is what conditions look at.
+type Scene struct {
+	Actor       reeve.Actor
+	Origin      reeve.Origin
+	Mode        reeve.Mode
+	Sandbox     reeve.Sandbox
+	Tier        reeve.Tier
+	Interactive bool
+	Dir         string // the caller's directory; empty = not known
+	Bases       match.Bases
+}
+
 // when is the conditions of a rule; all that are set must be met.
 type when struct {
-	actor       []wildcard
+	actor       []Wildcard
 	origin      []reeve.Origin
 	mode        []reeve.Mode
 	sandbox     []reeve.Sandbox
@@ -110,13 +122,12 @@ func (w *when) addActor(s string) error {
 	return err
 }
 
-// met reports whether every condition holds for in. Where narrow is set, for
+// met reports whether every condition holds for f. Where narrow is set, for
 // an allow rule, a folder is read narrowly; a directory that is not known
 // holds for deny and ask and not for allow.
-func (w *when) met(in *Input, narrow bool) bool {
-	f := &in.Facts
-	one := func(list []wildcard, s string) bool {
-		return slices.ContainsFunc(list, func(c wildcard) bool { return c.match(s) })
+func (w *when) met(f *Scene, narrow bool) bool {
+	one := func(list []Wildcard, s string) bool {
+		return slices.ContainsFunc(list, func(c Wildcard) bool { return c.Match(s) })
 	}
 	sandbox := f.Sandbox
 	if sandbox == reeve.SandboxReduced && !slices.Contains(w.sandbox, sandbox) {
@@ -127,7 +138,7 @@ func (w *when) met(in *Input, narrow bool) bool {
 		w.origin != nil && !slices.Contains(w.origin, f.Origin),
 		w.mode != nil && !slices.Contains(w.mode, f.Mode),
 		w.sandbox != nil && !slices.Contains(w.sandbox, sandbox),
-		w.tier != nil && !slices.Contains(w.tier, in.Tier),
+		w.tier != nil && !slices.Contains(w.tier, f.Tier),
 		w.interactive != nil && *w.interactive != f.Interactive:
 		return false
 	}
@@ -138,11 +149,9 @@ func (w *when) met(in *Input, narrow bool) bool {
 		case f.Dir == "":
 			return !narrow
 		case narrow:
-			return p.Narrow(f.Dir, sig, bases(f), false)
+			return p.Narrow(f.Dir, sig, f.Bases, false)
 		default:
-			return p.Wide(f.Dir, sig, bases(f), false)
+			return p.Wide(f.Dir, sig, f.Bases, false)
 		}
 	})
 }
-
-func bases(f *Facts) match.Bases { return match.Bases{Workspace: f.Workspace, Home: f.Home} }

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"path"
@@ -14,7 +14,7 @@ var exampleBases = match.Bases{Workspace: "/workspace", Home: "/home/user"}
 
 // tests tries the examples of a rule while the file is read, so that a pattern
 // that does not do what its author meant never takes effect.
-func (p *parser) tests(r *rule, n *tree.Node) error {
+func (p *parser) tests(r *Rule, n *tree.Node) error {
 	if err := p.want(n, "tests", tree.Table); err != nil {
 		return err
 	}
@@ -31,9 +31,9 @@ func (p *parser) tests(r *rule, n *tree.Node) error {
 			}
 			switch matched := r.example(e.Str); {
 			case matched && k.Name == "not_match":
-				return p.fault(e.Pos, "rule %s matches %q, which its tests say it must not", r.text, e.Str)
+				return p.fault(e.Pos, "rule %s matches %q, which its tests say it must not", r.Text, e.Str)
 			case !matched && k.Name == "match":
-				return p.fault(e.Pos, "rule %s does not match %q, which its tests say it must", r.text, e.Str)
+				return p.fault(e.Pos, "rule %s does not match %q, which its tests say it must", r.Text, e.Str)
 			}
 		}
 	}
@@ -42,28 +42,28 @@ func (p *parser) tests(r *rule, n *tree.Node) error {
 
 // example reports whether the rule's pattern speaks of s: the words of one
 // simple command, a path, a host or a tool's name.
-func (r *rule) example(s string) bool {
-	narrow := r.verdict == reeve.Allow
+func (r *Rule) example(s string) bool {
+	narrow := r.Verdict == reeve.Allow
 	switch {
-	case r.line != nil && (r.kind || r.path == nil):
+	case r.Line != nil && (r.Kind || r.Path == nil):
 		words := exampleWords(s)
 		if narrow {
-			return r.line.Narrow(match.NarrowText(words))
+			return r.Line.Narrow(match.NarrowText(words))
 		}
-		return r.line.Wide((&reeve.Command{Words: words}).Line(), false)
-	case r.path != nil:
+		return r.Line.Wide((&reeve.Command{Words: words}).Line(), false)
+	case r.Path != nil:
 		full := examplePath(s)
 		if narrow {
-			return r.path.All() || r.path.Narrow(full, match.SigOf(full), exampleBases, false)
+			return r.Path.All() || r.Path.Narrow(full, match.SigOf(full), exampleBases, false)
 		}
-		return r.path.Wide(full, match.SigOf(full), exampleBases, false)
-	case r.site != nil:
+		return r.Path.Wide(full, match.SigOf(full), exampleBases, false)
+	case r.Site != nil:
 		host, ok := match.CleanHost(s)
-		return ok && (narrow && r.site.Narrow(host) || !narrow && r.site.Wide(host))
-	case r.kind:
-		return r.all || r.subject.match(s)
+		return ok && (narrow && r.Site.Narrow(host) || !narrow && r.Site.Wide(host))
+	case r.Kind:
+		return r.All || r.Subject.Match(s)
 	}
-	return r.name.match(s)
+	return r.Name.Match(s)
 }
 
 func examplePath(s string) string {
