@@ -79,7 +79,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	found = append(found, sessionSockets(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
 	found = append(found, plan.Mask...)
 	if !plan.NoUnix {
-		sockets := listening()
+		sockets := visible(listening(), plan)
 		if len(sockets) > maxSockets {
 			plan.NoUnix = true
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%d unix sockets listen on this machine: all are denied inside", len(sockets)))
@@ -209,7 +209,7 @@ func listening() []string {
 			continue
 		}
 		path, err := filepath.EvalSymlinks(strings.TrimSuffix(line[i:], "\n"))
-		if err != nil || private(path) {
+		if err != nil {
 			continue
 		}
 		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {

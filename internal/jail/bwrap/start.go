@@ -49,6 +49,11 @@ func (w *Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan
 	if err := p.Spend(digest); err != nil {
 		return nil, fmt.Errorf("start in sandbox: %w", err)
 	}
+	return w.launch(ctx, plan, cmd)
+}
+
+// launch starts cmd inside plan, or fails having started nothing.
+func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start in sandbox: %w", err)
 	}
@@ -282,4 +287,15 @@ func (p *process) learn(info *os.File) error {
 		p.initFD = fd
 	}
 	return nil
+}
+
+// StartProbe runs our own binary with the given hidden command and task
+// inside a plan, and nothing else: it is how the wall is tried, and needs no
+// permit.
+func (w *Wall) StartProbe(ctx context.Context, plan jail.Plan, command, task string, stdout, stderr *os.File) (jail.Process, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find our own program: %w", err)
+	}
+	return w.launch(ctx, plan, jail.Cmd{Argv: []string{exe, command, task}, Stdout: stdout, Stderr: stderr})
 }

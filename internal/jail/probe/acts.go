@@ -1,0 +1,281 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Acts are what doctor and every first session try.
+func Acts() []Act {
+	const eperm, eacces, erofs, enoent = syscall.EPERM, syscall.EACCES, syscall.EROFS, syscall.ENOENT
+	errs := func(e ...syscall.Errno) []syscall.Errno { return e }
+	return []Act{
+		{Name: "write outside the workspace", Want: errs(erofs), Do: func(s Stage) error { return create(filepath.Join(s.Outside, "new")) }},
+		{Name: "write through a link that leads outside", Want: errs(erofs), Do: func(s Stage) error { return overwrite(filepath.Join(s.Workspace, "link")) }},
+		{Name: "write into Reeve's own state", Want: errs(erofs, eacces, enoent), Do: func(s Stage) error { return create(filepath.Join(s.State, "new")) }},
+		{Name: "read Reeve's own state", Want: errs(enoent), Do: func(s Stage) error { return read(filepath.Join(s.State, "secret")) }},
+		{Name: "read a credential file", Want: errs(eacces), Do: func(s Stage) error { return read(filepath.Join(s.Home, ".netrc")) }},
+		{Name: "read in a credential directory", Want: errs(enoent), Do: func(s Stage) error { return read(filepath.Join(s.Home, ".ssh", "id")) }},
+		{Name: "link a file from outside into the workspace", Want: errs(syscall.EXDEV), Do: func(s Stage) error {
+			return os.Link(filepath.Join(s.Outside, "victim"), filepath.Join(s.Workspace, "alias"))
+		}},
+		{Name: "plant a git hook", Want: errs(erofs), Do: func(s Stage) error { return create(filepath.Join(s.Workspace, ".git/hooks/pre-commit")) }},
+		{Name: "move a protected directory away", Want: errs(syscall.EBUSY), Do: func(s Stage) error {
+			return os.Rename(filepath.Join(s.Workspace, ".git"), filepath.Join(s.Workspace, "moved"))
+		}},
+		{Name: "unmount what hides a credential", Want: errs(eperm), Privileged: true, Do: func(s Stage) error {
+			return unix.Unmount(filepath.Join(s.Home, ".ssh"), unix.MNT_DETACH)
+		}},
+		{Name: "remount read-only files writable", Want: errs(eperm), Privileged: true, Do: func(s Stage) error {
+			return unix.Mount("", s.Outside, "", unix.MS_REMOUNT|unix.MS_BIND, "")
+		}},
+		{Name: "mount a file system", Want: errs(eperm), Privileged: true, Do: func(s Stage) error {
+			return unix.Mount("tmpfs", filepath.Join(s.Workspace, "mnt"), "tmpfs", 0, "")
+		}},
+		{Name: "enter a namespace", Want: errs(eperm), Privileged: true, Do: func(Stage) error { return setns() }},
+		{Name: "make a user namespace", Want: errs(eperm), Do: func(Stage) error { return newUserNamespace() }, Lacking: errs(eperm, syscall.ENOSPC, syscall.EUSERS)},
+		{Name: "connect to a port of this machine", Want: errs(syscall.ECONNREFUSED, syscall.ENETUNREACH, eperm), Do: func(s Stage) error { return dial("tcp", s.TCP) }},
+		{Name: "listen on a port", In: []string{"strict"}, Want: errs(eperm), Do: func(Stage) error { return listen() }},
+		{Name: "connect to a unix socket of this machine", Want: errs(eperm, eacces, syscall.ECONNREFUSED), Do: func(s Stage) error { return dial("unix", s.Stream) }},
+		{Name: "connect to an abstract socket", Want: errs(eperm, syscall.ECONNREFUSED), Do: func(s Stage) error { return dial("unix", s.Abstract) }},
+		{Name: "send through a pair of datagram sockets", In: []string{"strict"}, Want: errs(eperm), Do: func(s Stage) error { return datagramPair(s.Datagram) }},
+		{Name: "trace a process", Want: errs(eperm), Do: func(Stage) error { return trace() }},
+		{Name: "signal a process outside", Want: errs(syscall.ESRCH), Do: func(s Stage) error { return unix.Kill(s.PID, 0) }},
+		{Name: "look at a process outside", Want: errs(enoent), Do: func(s Stage) error { return read("/proc/" + strconv.Itoa(s.PID) + "/environ") }},
+		{Name: "push input into a terminal", Want: errs(eperm), Do: func(Stage) error { return pushInput() }, Lacking: errs(syscall.EIO)},
+		{Name: "call the kernel as a 32-bit program", Want: errs(syscall.ENOSYS, syscall.ENOEXEC), Do: func(s Stage) error { return foreignCall(s.Workspace) }, Lacking: errs(syscall.ENOEXEC)},
+		{Name: "make a program that runs as its owner", Want: errs(eperm), Do: func(s Stage) error {
+			return os.Chmod(filepath.Join(s.Workspace, "tool"), os.ModeSetuid|0o755)
+		}},
+		{Name: "find a secret in the environment", Want: errs(enoent), Do: func(s Stage) error {
+			if _, ok := os.LookupEnv(s.Canary); !ok {
+				return enoent
+			}
+			return nil
+		}},
+		{Name: "hold a capability", Want: errs(eperm), Privileged: true, Do: func(Stage) error { return capabilities() }},
+	}
+}
+
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func overwrite(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("changed")
+	return errors.Join(err, f.Close())
+}
+
+// read succeeds where there is something to read.
+func read(path string) error {
+	text, err := os.ReadFile(path)
+	if err == nil && len(text) == 0 {
+		return syscall.ENOENT
+	}
+	return err
+}
+
+func dial(network, addr string) error {
+	c, err := net.DialTimeout(network, addr, 200*time.Millisecond)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+func listen() error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// datagramPair points one half of a pair at a socket of the host: no call to
+// socket is needed for that.
+func datagramPair(path string) error {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	return unix.Sendto(fds[0], []byte("x"), 0, &unix.SockaddrUnix{Name: path})
+}
+
+func setns() error {
+	f, err := os.Open("/proc/self/ns/uts")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Setns(int(f.Fd()), unix.CLONE_NEWUTS)
+}
+
+// self prepares our own program in one of its helper roles.
+func self(role string) (*exec.Cmd, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.Command(exe, Command, role), nil
+}
+
+func newUserNamespace() error {
+	cmd, err := self("exit")
+	if err != nil {
+		return err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+	return cmd.Run()
+}
+
+func trace() error {
+	cmd, err := self("wait")
+	if err != nil {
+		return err
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	err = unix.PtraceSeize(cmd.Process.Pid)
+	if err == nil {
+		cmd.Process.Kill()
+	}
+	return err
+}
+
+// pushInput gives a helper a terminal and lets it put a character into its
+// own input. The helper's exit code is the errno.
+func pushInput() error {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		return err
+	}
+	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	defer tty.Close()
+	cmd, err := self("push")
+	if err != nil {
+		return err
+	}
+	cmd.Stdin = tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	return exitErrno(cmd.Run())
+}
+
+// exitErrno turns a helper's exit code back into the errno it means.
+func exitErrno(err error) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err
+	}
+	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGSYS {
+		return syscall.ENOSYS
+	}
+	if exit.ExitCode() > 0 {
+		return syscall.Errno(exit.ExitCode())
+	}
+	return err
+}
+
+// i386 is a complete 32-bit program: mov eax,1; xor ebx,ebx; int 0x80.
+var i386 = []byte("\x7fELF\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x02\x00\x03\x00\x01\x00\x00\x00\x54\x80\x04\x08\x34\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x34\x00\x20\x00\x01\x00\x00\x00\x00\x00\x00\x00" +
+	"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x80\x04\x08\x00\x80\x04\x08\x5d\x00\x00\x00\x5d\x00\x00\x00\x05\x00\x00\x00\x00\x10\x00\x00" +
+	"\xb8\x01\x00\x00\x00\x31\xdb\xcd\x80")
+
+// foreignCall runs a program whose calls have other numbers than ours. A
+// filter that does not look at the architecture takes them for others.
+func foreignCall(dir string) error {
+	path := filepath.Join(dir, "i386")
+	if err := os.WriteFile(path, i386, 0o755); err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	return exitErrno(exec.Command(path).Run())
+}
+
+// capabilities succeeds where any of the five sets holds one.
+func capabilities() error {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if strings.HasPrefix(name, "Cap") && strings.Trim(value, "0 \t\n") != "" {
+			return nil
+		}
+	}
+	return syscall.EPERM
+}
+
+// helper runs the small roles that acts start our own program in.
+func helper(args []string) (code int, ok bool) {
+	switch args[0] {
+	case "exit":
+		return 0, true
+	case "wait":
+		os.Stdin.Read(make([]byte, 1))
+		return 0, true
+	case "push":
+		if err := unix.IoctlSetPointerInt(0, unix.TIOCSTI, 'x'); err != nil {
+			var errno syscall.Errno
+			errors.As(err, &errno)
+			return int(errno), true
+		}
+		return 0, true
+	}
+	return 0, false
+}
+
+// prepareNamespace puts up, in the control run's own namespaces, the mounts
+// that privileged acts take down.
+func prepareNamespace(s Stage) {
+	ssh := filepath.Join(s.Home, ".ssh")
+	for _, err := range []error{
+		unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""),
+		unix.Mount("tmpfs", ssh, "tmpfs", 0, ""),
+		unix.Mount(s.Outside, s.Outside, "", unix.MS_BIND, ""),
+		unix.Mount("", s.Outside, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""),
+	} {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "prepare the control run:", err)
+		}
+	}
+}

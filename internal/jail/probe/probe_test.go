@@ -1,0 +1,145 @@
+package probe_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/probe"
+	"github.com/reeve-gate/reeve/internal/permit"
+	"github.com/reeve-gate/reeve/internal/testuser"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == probe.Command {
+		os.Exit(probe.Main(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// installed skips where bubblewrap is not.
+func installed(t *testing.T, w *bwrap.Wall) jail.Readiness {
+	t.Helper()
+	r := w.Ready(t.Context())
+	if r.State == reeve.SandboxMissing {
+		t.Skip(r.Fix)
+	}
+	return r
+}
+
+func TestABoundaryIsReadyOnlyAfterEveryActFailedInside(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) {
+		w := &bwrap.Wall{}
+		base := installed(t, w)
+		r := probe.Run(t.Context(), w, base)
+		if r.State != reeve.SandboxReady {
+			t.Errorf("state %s: %s", r.State, r.Fix)
+		}
+		if len(r.Checks) < 50 {
+			t.Errorf("%d checks, want at least 50", len(r.Checks))
+		}
+		for _, c := range r.Checks {
+			if !c.Held {
+				t.Errorf("%s: %s", c.Name, c.Detail)
+			}
+		}
+	})
+}
+
+// leaky is a wall that holds nothing: it runs the probe as it is.
+type leaky struct {
+	bwrap.Wall
+	starts int
+}
+
+func (l *leaky) StartProbe(_ context.Context, plan jail.Plan, command, task string, out, errs *os.File) (jail.Process, error) {
+	l.starts++
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(exe, command, task)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(plan.Env, "REEVE_PROBE_TOKEN=secret"), out, errs
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return plain{cmd}, nil
+}
+
+type plain struct{ *exec.Cmd }
+
+func (p plain) Wait() (jail.Exit, error) { p.Cmd.Wait(); return jail.Exit{}, nil }
+func (p plain) Stop(time.Duration)       { p.Process.Kill() }
+func (p plain) Signal(s os.Signal) error { return p.Process.Signal(s) }
+func (p plain) PID() int                 { return p.Process.Pid }
+func (p plain) Contains(int) bool        { return false }
+
+func TestAWallThatDoesNotBiteIsMissing(t *testing.T) {
+	l := &leaky{}
+	base := installed(t, &l.Wall)
+	r := probe.Run(t.Context(), l, base)
+	if r.State != reeve.SandboxMissing {
+		t.Fatalf("state %s, want missing", r.State)
+	}
+	for _, want := range []string{"agent: write outside the workspace", "strict: listen on a port", "agent: leave no trace outside", "agent: find a secret in the environment"} {
+		i := slices.IndexFunc(r.Checks, func(c jail.Check) bool { return c.Name == want })
+		if i < 0 || r.Checks[i].Held {
+			t.Errorf("%q counts as held by a wall that holds nothing", want)
+		}
+	}
+	w := probe.New(l, t.TempDir())
+	digest := [32]byte{1}
+	p := permit.NewIssuer(time.Now).Mint(digest, time.Minute)
+	if _, err := w.Start(t.Context(), p, digest, jail.Plan{}, jail.Cmd{Argv: []string{"true"}}); err == nil || !strings.Contains(err.Error(), "boundary missing") {
+		t.Errorf("start through a wall that does not bite: %v", err)
+	}
+	if err := p.Spend(digest); err == nil {
+		t.Error("the refused start left its permit good")
+	}
+}
+
+func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
+	dir := t.TempDir()
+	first := probe.New(&bwrap.Wall{}, dir)
+	installed(t, &bwrap.Wall{})
+	if r := first.Ready(t.Context()); r.State != reeve.SandboxReady {
+		t.Fatalf("state %s: %s", r.State, r.Fix)
+	}
+	file := filepath.Join(dir, "probe.json")
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("kept answer: %v %v", info, err)
+	}
+	again := &leaky{}
+	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxReady || again.starts != 0 {
+		t.Errorf("kept answer was not used: %s, %d starts", r.State, again.starts)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"Key":"`, `"Key":"0`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxMissing || again.starts == 0 {
+		t.Errorf("an answer of another boot was believed: %s", r.State)
+	}
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	again.starts = 0
+	if probe.New(again, dir).Ready(t.Context()); again.starts == 0 {
+		t.Error("an answer that others can write was believed")
+	}
+}
