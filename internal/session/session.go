@@ -69,6 +69,7 @@ type live struct {
 	Session
 	calls int
 	tally Tally
+	plan  bool // the client in it is in plan mode now
 }
 
 // Open reads the sessions that have not ended.
@@ -122,9 +123,8 @@ func (s *Store) Create(one Session, home string) (Session, error) {
 	return one, nil
 }
 
-// ForClient returns the session of (client, foreign id), new on first sight.
-// A mode that is stricter than the session's tightens this session for good;
-// a looser one is ignored.
+// ForClient returns the session of (client, foreign id), new on first sight
+// with what one says of it.
 func (s *Store) ForClient(one Session, home string) (Session, error) {
 	s.mu.Lock()
 	if l := s.all[s.foreign[one.Client+"\x00"+one.Foreign]]; l != nil {
@@ -175,7 +175,21 @@ func Repository(dir string) string {
 	}
 }
 
-// Get returns one session that has not ended.
+// SetPlan says whether the client in a session is in plan mode now: while it
+// is, the session is judged as one in mode plan. It never loosens a session
+// that began in plan.
+func (s *Store) SetPlan(id string, plan bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.all[id]
+	if l == nil {
+		return fmt.Errorf("%w: no session %s, or it has ended", reeve.ErrNotFound, id)
+	}
+	l.plan = plan
+	return nil
+}
+
+// Get returns one session that has not ended, in the mode that holds now.
 func (s *Store) Get(id string) (Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +197,11 @@ func (s *Store) Get(id string) (Session, error) {
 	if l == nil {
 		return Session{}, fmt.Errorf("%w: no session %s, or it has ended", reeve.ErrNotFound, id)
 	}
-	return l.Session, nil
+	one := l.Session
+	if l.plan {
+		one.Mode = reeve.ModePlan
+	}
+	return one, nil
 }
 
 // List returns the sessions that have not ended, oldest first.

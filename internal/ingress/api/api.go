@@ -68,6 +68,7 @@ type Server struct {
 	Home     string
 	NewID    func() string
 	Build    string
+	Inside   func(session string, pid int) bool // the peer runs inside the session's boundary
 	Config   struct {
 		Mode    reeve.Mode
 		Profile string
@@ -76,7 +77,6 @@ type Server struct {
 	busy sync.WaitGroup
 	mu   sync.Mutex
 	live int // requests in progress, watchers not counted
-	byCL map[string]string
 }
 
 // Serve accepts on l until it is closed. session is the session the socket
@@ -200,8 +200,8 @@ func hangup(conn *localsock.Conn, cancel context.CancelFunc) {
 }
 
 func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession string, req *wire.Request, files []*os.File, out *reply) {
-	if inSession != "" && req.Method != wire.MethodHook {
-		out.end(nil, fmt.Errorf("%w: inside a session only hook may be called", reeve.ErrPresence))
+	if inSession != "" && (req.Method != wire.MethodHook || !s.Inside(inSession, peer.PID)) {
+		out.end(nil, fmt.Errorf("%w: a session's own socket takes hook calls from inside its boundary and nothing else", reeve.ErrPresence))
 		return
 	}
 	if personal[req.Method] {
