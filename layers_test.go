@@ -53,12 +53,13 @@ jail/gitconf     pure part  :
 jail/environ     pure part  :
 jail                        : reeve permit jail/tree jail/gitconf jail/environ
 
-policy/load                 : reeve tool policy safepath durable
+policy/load                 : reeve tool policy policy/tree
 policy/trial                : reeve tool policy policy/rule
 approval                    : reeve
 wire                        : reeve approval
 session                     : reeve durable safepath flow
-audit                       : reeve durable
+audit/chain      part       : reeve durable
+audit                       : reeve durable audit/chain
 kernel                      : reeve permit tool policy flow approval safepath
 
 jail/seccomp     part       : reeve
