@@ -41,7 +41,8 @@ policy/match     pure part  : reeve
 policy/rule      pure part  : reeve tool policy/tree policy/match
 policy           pure       : reeve tool policy/tree policy/match policy/rule
 shellread/words  pure part  : reeve
-shellread        pure       : reeve shellread/words
+shellread/table  pure part  : reeve shellread/words
+shellread        pure       : reeve shellread/words shellread/table
 flow             pure       : reeve
 redact           pure       : reeve
 
@@ -83,6 +84,7 @@ ingress/args     part       : reeve tool
 ingress/api      net        : reeve approval localsock session wire
 ingress/hook                : reeve client ingress/args
 ingress/run                 : reeve jail session tool/launch wire
+ingress/install             : reeve
 ingress/exec                : reeve client ingress/args
 
 testuser         exec test  :
