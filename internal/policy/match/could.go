@@ -29,9 +29,6 @@ func TemplateOf(words []reeve.Word, more bool) Template {
 			add(w.Text)
 			continue
 		}
-		if !w.Quoted && i > 0 {
-			t = append(t, "")
-		}
 		if lead := certainLead(w.Text); lead != "" && !w.Known {
 			if !w.Quoted && i > 0 {
 				add(" ")

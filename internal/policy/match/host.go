@@ -39,8 +39,9 @@ func ParseHost(pattern string) (Host, error) {
 		return h, fmt.Errorf("%q is not a host name; a name in another script is written in its xn-- form", pattern)
 	}
 	if h.sub {
-		suffix, listed := publicsuffix.PublicSuffix(h.name)
-		if suffix == h.name && (listed || !strings.Contains(h.name, ".")) {
+		// A name of one label that is not listed is somebody's own network.
+		suffix, icann := publicsuffix.PublicSuffix(h.name)
+		if suffix == h.name && (icann || strings.Contains(h.name, ".")) {
 			return h, fmt.Errorf("*.%s would cover every site under a public suffix; name the site", h.name)
 		}
 	}
