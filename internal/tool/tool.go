@@ -30,6 +30,9 @@ type Spec struct {
 	// Orchestrates marks built-in batch and workflow tools, whose built-in
 	// children keep the authority of a person who started them (A39, A51).
 	Orchestrates bool
+	// Long marks a tool that ends when its program or its caller does, not at
+	// the kernel's deadline.
+	Long bool
 }
 
 // Place is where a call happens. All paths are absolute and clean.

@@ -1,0 +1,132 @@
+// Package launch is the tool behind reeve run: it starts one program of the
+// person's choice inside a new session's boundary and waits for its end.
+//
+// A program's streams and its laid-out boundary cannot travel as JSON, so the
+// door hands them over beside the invocation, under its id ([Tool.Give]); the
+// hand takes them only for the invocation it holds a permit for.
+package launch
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/tool"
+)
+
+// Name is the tool's name.
+const Name = "run"
+
+// Job is what one invocation starts.
+type Job struct {
+	Plan    jail.Plan
+	Cmd     jail.Cmd
+	Started func(jail.Process) error // called once the tree runs; an error stops it
+	Exit    jail.Exit                // how the tree ended, valid when Run has returned
+}
+
+// Tool starts programs behind one wall.
+type Tool struct {
+	wall jail.Wall
+
+	mu   sync.Mutex
+	jobs map[string]*Job
+}
+
+var _ tool.Runner = (*Tool)(nil)
+
+// New returns the tool for one wall.
+func New(wall jail.Wall) *Tool { return &Tool{wall: wall, jobs: map[string]*Job{}} }
+
+// Give leaves the job for one invocation; the returned function takes it back.
+func (t *Tool) Give(id string, j *Job) (forget func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.jobs[id] = j
+	return func() { t.take(id) }
+}
+
+func (t *Tool) take(id string) *Job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j := t.jobs[id]
+	delete(t.jobs, id)
+	return j
+}
+
+// Args are the arguments that rules, questions and records see.
+type Args struct {
+	Argv    []string `json:"argv"`
+	Profile string   `json:"profile"`
+	Net     string   `json:"net"`
+	Write   []string `json:"write,omitzero"`
+}
+
+// Spec describes the tool. Its tier is write: what it starts may change the
+// workspace, and nothing else that the boundary holds.
+func (t *Tool) Spec() tool.Spec {
+	return tool.Spec{Name: Name, Source: "native", Tier: reeve.TierWrite, Class: tool.ClassBash, Long: true,
+		Description: "Start a program inside the boundary of a new session and wait for its end.",
+		Schema: `{"type":"object","additionalProperties":false,"required":["argv","profile","net"],"properties":{
+			"argv":{"type":"array","minItems":1,"items":{"type":"string"}},
+			"profile":{"type":"string"},"net":{"type":"string"},"write":{"type":"array","items":{"type":"string"}}}}`}
+}
+
+// Effects is the one program, exactly as given: no shell reads it.
+func (t *Tool) Effects(raw []byte, at tool.Place) ([]reeve.Effect, error) {
+	var a Args
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return nil, fmt.Errorf("read the arguments: %w", err)
+	}
+	if len(a.Argv) == 0 || a.Argv[0] == "" {
+		return nil, fmt.Errorf("argv names no program")
+	}
+	c := &reeve.Command{Dir: at.Dir, Text: strings.Join(a.Argv, " ")}
+	for _, w := range a.Argv {
+		c.Words = append(c.Words, reeve.Word{Text: w, Known: true, Quoted: true})
+	}
+	if filepath.Base(a.Argv[0]) == "reeve" {
+		c.Marks |= reeve.CommandSelf
+	}
+	return []reeve.Effect{{Kind: reeve.EffectRun, Command: c}}, nil
+}
+
+// Run starts the job and returns when its whole tree is gone. The end of ctx
+// stops it.
+func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
+	j := t.take(c.ID)
+	if j == nil {
+		return tool.Failed("nothing was handed over for this run; start it with reeve run")
+	}
+	if !c.Contained {
+		return tool.Denied("the boundary is missing here, and a run never goes without one; see reeve doctor")
+	}
+	p, err := t.wall.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
+	if err != nil {
+		return tool.Failed("start %s: %v", j.Cmd.Argv[0], err)
+	}
+	if err := j.Started(p); err != nil {
+		p.Stop(StopGrace)
+	}
+	stop := context.AfterFunc(ctx, func() { p.Stop(StopGrace) })
+	defer stop()
+	j.Exit, err = p.Wait()
+	if err != nil {
+		return tool.Failed("wait for %s: %v", j.Cmd.Argv[0], err)
+	}
+	r := reeve.Result{Status: reeve.StatusSuccess, ExitCode: j.Exit.Code}
+	if j.Exit.Code != 0 {
+		r.Status, r.Error = reeve.StatusError, fmt.Sprintf("%s ended with %d", filepath.Base(j.Cmd.Argv[0]), j.Exit.Code)
+	}
+	return r
+}
+
+// StopGrace is how long a tree may take to end after SIGTERM (contract Y74).
+const StopGrace = 2 * time.Second
