@@ -70,7 +70,8 @@ jail/probe       net exec   : reeve permit jail
 jail/host        exec       : reeve permit jail
 jail/jailtest    exec test  : reeve permit jail testuser
 
-tool/files                  : reeve permit tool safepath durable
+tool/patch       pure part  :
+tool/files                  : reeve permit tool tool/patch safepath durable
 tool/launch      part       : reeve permit tool jail
 tool/shell                  : reeve permit tool tool/launch jail shellread
 tool/git                    : reeve permit tool tool/launch jail safepath
