@@ -18,7 +18,9 @@ type Stage struct {
 	Home      string // shown read-only inside; .ssh and .netrc are hidden
 	Outside   string // a directory below Home, with the file victim
 	State     string // plays Reeve's own state
-	TCP       string // address of a listener outside
+	TCP       string // addresses of listeners outside; TCP6 is empty without IPv6
+	TCP6      string
+	UDP       string
 	Stream    string // unix sockets outside, by path and in the abstract space
 	Datagram  string
 	Abstract  string
@@ -52,9 +54,6 @@ type task struct {
 	Stage Stage
 	Acts  []string
 }
-
-// errSkipped is the answer of an act that cannot be tried here.
-var errSkipped = errors.New("not applicable")
 
 // Main is the probe as a program: args are what follows [Command]. It
 // performs the acts of this package.

@@ -25,13 +25,18 @@ func Acts() []Act {
 		{Name: "write into Reeve's own state", Want: errs(erofs, eacces, enoent), Do: func(s Stage) error { return create(filepath.Join(s.State, "new")) }},
 		{Name: "read Reeve's own state", Want: errs(enoent), Do: func(s Stage) error { return read(filepath.Join(s.State, "secret")) }},
 		{Name: "read a credential file", Want: errs(eacces), Do: func(s Stage) error { return read(filepath.Join(s.Home, ".netrc")) }},
+		{Name: "read a credential by another name of its file", Want: errs(eacces), Do: func(s Stage) error { return read(filepath.Join(s.Workspace, "alias-of-netrc")) }},
 		{Name: "read in a credential directory", Want: errs(enoent), Do: func(s Stage) error { return read(filepath.Join(s.Home, ".ssh", "id")) }},
 		{Name: "link a file from outside into the workspace", Want: errs(syscall.EXDEV), Do: func(s Stage) error {
 			return os.Link(filepath.Join(s.Outside, "victim"), filepath.Join(s.Workspace, "alias"))
 		}},
 		{Name: "plant a git hook", Want: errs(erofs), Do: func(s Stage) error { return create(filepath.Join(s.Workspace, ".git/hooks/pre-commit")) }},
 		{Name: "move a protected directory away", Want: errs(syscall.EBUSY), Do: func(s Stage) error {
-			return os.Rename(filepath.Join(s.Workspace, ".git"), filepath.Join(s.Workspace, "moved"))
+			from, to := filepath.Join(s.Workspace, ".git"), filepath.Join(s.Workspace, "moved")
+			if err := os.Rename(from, to); err != nil {
+				return err
+			}
+			return os.Rename(to, from)
 		}},
 		{Name: "unmount what hides a credential", Want: errs(eperm), Privileged: true, Do: func(s Stage) error {
 			return unix.Unmount(filepath.Join(s.Home, ".ssh"), unix.MNT_DETACH)

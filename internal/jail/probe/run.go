@@ -36,18 +36,26 @@ const (
 // trial is the acts of one profile, outside and inside.
 type trial struct {
 	profile jail.Profile
-	net     jail.NetMode
 	site    *site
-	plan    jail.Plan
+	env     []string // what a person's environment may hold, secrets included
 	control map[string]Outcome
 	inside  map[string]Outcome
 	err     error
 }
 
+// Trial is what to try.
+type Trial struct {
+	Acts     []Act
+	Profiles []jail.Profile
+	Bound    time.Duration
+	Layout   []string // further files of the site: below ws/, home/ and state/
+	Env      []string // further secrets in the environment it starts from, NAME=value
+}
+
 // Try performs acts in each profile and tells, act by act, whether the
 // boundary held. The network is off in all of them: with it, a port of this
 // machine is reachable by design.
-func Try(ctx context.Context, wall Prober, acts []Act, profiles []jail.Profile, bound time.Duration) ([]jail.Check, error) {
+func Try(ctx context.Context, wall Prober, try Trial) ([]jail.Check, error) {
 	base, err := os.MkdirTemp("", "reeve-probe-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the probe: %w", err)
@@ -57,17 +65,17 @@ func Try(ctx context.Context, wall Prober, acts []Act, profiles []jail.Profile, 
 		return nil, err
 	}
 	var trials []*trial
-	for _, p := range profiles {
-		s, err := newSite(filepath.Join(base, p.Name))
+	for _, p := range try.Profiles {
+		s, err := newSite(filepath.Join(base, p.Name), try.Layout)
 		if err != nil {
 			return nil, fmt.Errorf("prepare the probe: %w", err)
 		}
 		defer s.close()
-		trials = append(trials, &trial{profile: p, site: s})
+		trials = append(trials, &trial{profile: p, site: s, env: append(append(os.Environ(), s.stage.Canary+"=secret"), try.Env...)})
 	}
 	var wg sync.WaitGroup
 	for _, t := range trials {
-		wg.Go(func() { t.err = t.run(ctx, wall, acts, bound) })
+		wg.Go(func() { t.err = t.run(ctx, wall, try) })
 	}
 	wg.Wait()
 	var checks []jail.Check
@@ -75,15 +83,15 @@ func Try(ctx context.Context, wall Prober, acts []Act, profiles []jail.Profile, 
 		if t.err != nil {
 			return nil, fmt.Errorf("try profile %s: %w", t.profile.Name, t.err)
 		}
-		checks = append(checks, t.judge(acts)...)
+		checks = append(checks, t.judge(try.Acts)...)
 	}
 	return checks, nil
 }
 
 // run performs the acts outside, puts the site back, and performs them inside.
-func (t *trial) run(ctx context.Context, wall Prober, acts []Act, bound time.Duration) error {
+func (t *trial) run(ctx context.Context, wall Prober, try Trial) error {
 	var plain, privileged, all []string
-	for _, a := range acts {
+	for _, a := range try.Acts {
 		if len(a.In) > 0 && !slices.Contains(a.In, t.profile.Name) {
 			continue
 		}
@@ -101,14 +109,14 @@ func (t *trial) run(ctx context.Context, wall Prober, acts []Act, bound time.Dur
 	if err := t.site.reset(); err != nil {
 		return err
 	}
-	if t.inside, err = t.contained(ctx, wall, all, bound); err != nil {
+	if t.inside, err = t.contained(ctx, wall, all, try.Bound); err != nil {
 		return err
 	}
 	return nil
 }
 
 func (t *trial) outside(ctx context.Context, plain, privileged []string) (map[string]Outcome, error) {
-	all, err := control(ctx, task{t.site.stage, plain}, nil)
+	all, err := control(ctx, task{t.site.stage, plain}, t.env, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +125,8 @@ func (t *trial) outside(ctx context.Context, plain, privileged []string) (map[st
 	}
 	stage := t.site.stage
 	stage.Control = true
-	more, err := control(ctx, task{stage, privileged}, &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+	more, err := control(ctx, task{stage, privileged}, t.env, &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	})
@@ -132,7 +140,7 @@ func (t *trial) outside(ctx context.Context, plain, privileged []string) (map[st
 }
 
 // control runs our own program without the boundary.
-func control(ctx context.Context, what task, attr *syscall.SysProcAttr) (map[string]Outcome, error) {
+func control(ctx context.Context, what task, env []string, attr *syscall.SysProcAttr) (map[string]Outcome, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -142,7 +150,7 @@ func control(ctx context.Context, what task, attr *syscall.SysProcAttr) (map[str
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, exe, Command, string(text))
-	cmd.Env = append(os.Environ(), what.Stage.Canary+"=secret")
+	cmd.Env = env
 	cmd.SysProcAttr = attr
 	out, err := cmd.Output()
 	if err != nil {
@@ -166,9 +174,9 @@ func (t *trial) contained(ctx context.Context, wall Prober, names []string, boun
 		return nil, err
 	}
 	s := t.site.stage
-	place := jail.Place{Workspace: s.Workspace, Home: s.Home, State: []string{s.State}, Env: append(os.Environ(), s.Canary+"=secret")}
+	place := jail.Place{Workspace: s.Workspace, Home: s.Home, State: []string{s.State}, Env: t.env}
 	none := jail.NetNone
-	t.plan, err = t.profile.Plan(place, jail.Options{Net: &none, Expose: []jail.Expose{{From: exe, To: exe}}})
+	plan, err := t.profile.Plan(place, jail.Options{Net: &none, Expose: []jail.Expose{{From: exe, To: exe}}})
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +188,7 @@ func (t *trial) contained(ctx context.Context, wall Prober, names []string, boun
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	ran, err := jail.Capture(ctx, func(out, errs *os.File) (jail.Process, error) {
-		return wall.StartProbe(ctx, t.plan, Command, string(text), out, errs)
+		return wall.StartProbe(ctx, plan, Command, string(text), out, errs)
 	})
 	switch {
 	case ran.TimedOut:

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +16,10 @@ import (
 
 // site is the folder of one trial and the listeners beside it.
 type site struct {
+	base    string
+	layout  []string
 	stage   Stage
+	before  map[string]string // what must not change
 	closers []func() error
 	arrived atomic.Int32 // connections and datagrams that came in since the reset
 }
@@ -26,18 +30,21 @@ var layout = []string{
 	"home/.ssh/id", "home/.netrc", "home/.claude/settings.json", "home/outside/victim", "state/secret",
 }
 
-func newSite(base string) (*site, error) {
-	s := &site{}
+func newSite(base string, more []string) (*site, error) {
+	s := &site{base: base, layout: append(layout[:len(layout):len(layout)], more...)}
 	token := make([]byte, 8)
 	if _, err := rand.Read(token); err != nil {
 		return nil, err
 	}
 	s.stage = Stage{
 		Workspace: filepath.Join(base, "ws"), Home: filepath.Join(base, "home"), Outside: filepath.Join(base, "home/outside"),
-		State: filepath.Join(base, "state"), Stream: filepath.Join(base, "home/outside/stream"), Datagram: filepath.Join(base, "home/outside/datagram"),
+		State: filepath.Join(base, "state"), Stream: filepath.Join(base, "home/sock/stream"), Datagram: filepath.Join(base, "home/sock/datagram"),
 		Abstract: "@reeve-probe-" + hex.EncodeToString(token), Canary: "REEVE_PROBE_TOKEN", PID: os.Getpid(),
 	}
-	if err := s.build(base); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.stage.Stream), 0o755); err != nil {
+		return nil, err
+	}
+	if err := s.reset(); err != nil {
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
@@ -47,9 +54,37 @@ func newSite(base string) (*site, error) {
 	return s, nil
 }
 
-func (s *site) build(base string) error {
-	for _, name := range layout {
-		path := filepath.Join(base, name)
+// reset makes the tree as it was, whatever the acts did to it outside. The
+// sockets stay where they are.
+func (s *site) reset() error {
+	for _, name := range []string{"ws", "state"} {
+		if err := os.RemoveAll(filepath.Join(s.base, name)); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(s.stage.Home)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == "sock" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(s.stage.Home, e.Name())); err != nil {
+			return err
+		}
+	}
+	if err := s.build(); err != nil {
+		return err
+	}
+	s.arrived.Store(0)
+	s.before, err = s.manifest()
+	return err
+}
+
+func (s *site) build() error {
+	for _, name := range s.layout {
+		path := filepath.Join(s.base, name)
 		if strings.HasSuffix(name, "/") {
 			if err := os.MkdirAll(path, 0o755); err != nil {
 				return err
@@ -70,26 +105,11 @@ func (s *site) build(base string) error {
 			return err
 		}
 	}
-	err := os.Symlink(filepath.Join(s.stage.Outside, "victim"), filepath.Join(s.stage.Workspace, "link"))
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	return err
-}
-
-// reset undoes what the acts did outside.
-func (s *site) reset() error {
-	base := filepath.Dir(s.stage.Workspace)
-	if _, err := os.Lstat(filepath.Join(base, "ws/moved")); err == nil {
-		if err := os.Rename(filepath.Join(base, "ws/moved"), filepath.Join(base, "ws/.git")); err != nil {
-			return err
-		}
-	}
-	for _, made := range []string{"home/outside/new", "state/new", "ws/alias", "ws/.git/hooks/pre-commit"} {
-		os.Remove(filepath.Join(base, made))
-	}
-	s.arrived.Store(0)
-	return s.build(base)
+	return errors.Join(
+		os.Symlink(filepath.Join(s.stage.Outside, "victim"), filepath.Join(s.stage.Workspace, "link")),
+		os.Symlink(filepath.Join(s.stage.Outside, "made"), filepath.Join(s.stage.Workspace, "dangling")),
+		os.Link(filepath.Join(s.stage.Home, ".netrc"), filepath.Join(s.stage.Workspace, "alias-of-netrc")),
+	)
 }
 
 // listen opens the sockets that must not be reached and counts what comes.
@@ -109,19 +129,33 @@ func (s *site) listen() error {
 		go s.accept(l)
 	}
 	go s.accept(tcp)
+	u, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, u.Close)
+	s.stage.UDP = u.LocalAddr().String()
+	go s.count(u)
 	d, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: s.stage.Datagram, Net: "unixgram"})
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, d.Close)
-	go func() {
-		for buf := make([]byte, 16); ; s.arrived.Add(1) {
-			if _, err := d.Read(buf); err != nil {
-				return
-			}
-		}
-	}()
+	go s.count(d)
+	if six, err := net.Listen("tcp", "[::1]:0"); err == nil {
+		s.closers = append(s.closers, six.Close)
+		s.stage.TCP6 = six.Addr().String()
+		go s.accept(six)
+	}
 	return nil
+}
+
+func (s *site) count(c net.PacketConn) {
+	for buf := make([]byte, 16); ; s.arrived.Add(1) {
+		if _, _, err := c.ReadFrom(buf); err != nil {
+			return
+		}
+	}
 }
 
 func (s *site) accept(l net.Listener) {
@@ -144,17 +178,65 @@ func (s *site) close() {
 
 // traces says what the contained run left outside, or nothing.
 func (s *site) traces() string {
-	base := filepath.Dir(s.stage.Workspace)
-	for _, made := range []string{"home/outside/new", "state/new", "ws/alias", "ws/.git/hooks/pre-commit", "ws/moved"} {
-		if _, err := os.Lstat(filepath.Join(base, made)); err == nil {
-			return made + " appeared"
+	after, err := s.manifest()
+	if err != nil {
+		return err.Error()
+	}
+	for path, was := range s.before {
+		if is, ok := after[path]; !ok {
+			return path + " is gone"
+		} else if is != was {
+			return path + " was changed"
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(s.stage.Outside, "victim")); err != nil || string(text) != "secret" {
-		return "a file outside was changed"
+	for path := range after {
+		if _, was := s.before[path]; !was {
+			return path + " appeared"
+		}
 	}
 	if n := s.arrived.Load(); n > 0 {
 		return fmt.Sprintf("%d connections arrived", n)
 	}
 	return ""
+}
+
+// manifest describes everything that no contained program may change: the
+// home directory, Reeve's state, and in the workspace what has a protected
+// name.
+func (s *site) manifest() (map[string]string, error) {
+	all := map[string]string{}
+	err := filepath.WalkDir(s.base, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(s.base, path)
+		if strings.HasPrefix(rel, "ws") && !guarded(rel) {
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		what := info.Mode().String()
+		if info.Mode().IsRegular() {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what += info.ModTime().String() + string(text)
+		}
+		all[rel] = what
+		return nil
+	})
+	return all, err
+}
+
+// guarded tells the names of the layout that are protected in the workspace.
+func guarded(rel string) bool {
+	for _, name := range []string{".git/config", ".git/hooks", ".vscode", ".mcp.json", ".envrc"} {
+		if strings.Contains(rel+"/", "/"+name+"/") {
+			return true
+		}
+	}
+	return false
 }

@@ -86,9 +86,9 @@ func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 			profiles = append(profiles, p)
 		}
 	}
-	checks, err := Try(ctx, wall, Acts(), profiles, Bound)
+	checks, err := Try(ctx, wall, Trial{Acts: Acts(), Profiles: profiles, Bound: Bound})
 	if err != nil {
-		checks, err = Try(ctx, wall, Acts(), profiles, Patience)
+		checks, err = Try(ctx, wall, Trial{Acts: Acts(), Profiles: profiles, Bound: Patience})
 	}
 	r := jail.Readiness{State: reeve.SandboxReady, Engine: base.Engine, Checks: checks}
 	if err != nil {

@@ -1,0 +1,101 @@
+package bwrap
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/permit"
+)
+
+// benchPlan is a plan as a person's first run has it: a repository, a state
+// folder of one CLI, three credential stores.
+func benchPlan(b testing.TB) jail.Plan {
+	b.Helper()
+	ws, home := b.TempDir(), b.TempDir()
+	for _, dir := range []string{ws + "/.git/hooks", home + "/.ssh", home + "/.aws", home + "/.claude/commands"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, file := range []string{ws + "/.git/config", home + "/.claude/settings.json", home + "/.netrc"} {
+		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	p, err := jail.ProfileNamed("agent")
+	if err != nil {
+		b.Fatal(err)
+	}
+	plan, err := p.Plan(jail.Place{Workspace: ws, Home: home, State: []string{b.TempDir()}, Env: os.Environ()}, jail.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return plan
+}
+
+// BenchmarkRunTrue measures Start and Wait of true against bubblewrap started
+// by hand with the same arguments, one after the other, and reports the
+// difference of the two medians-by-mean in milliseconds.
+func BenchmarkRunTrue(b *testing.B) {
+	w := &Wall{}
+	if _, err := w.finder.find(); err != nil {
+		b.Skip(err)
+	}
+	plan := benchPlan(b)
+	issuer := permit.NewIssuer(time.Now)
+	digest := [32]byte{1}
+	var ours, plain time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		begin := time.Now()
+		proc, err := w.Start(b.Context(), issuer.Mint(digest, time.Minute), digest, plan, jail.Cmd{Argv: []string{"true"}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if exit, err := proc.Wait(); err != nil || exit.Code != 0 {
+			b.Fatal(exit, err)
+		}
+		ours += time.Since(begin)
+		begin = time.Now()
+		if err := byHand(plan); err != nil {
+			b.Fatal(err)
+		}
+		plain += time.Since(begin)
+	}
+	n := float64(b.N)
+	b.ReportMetric(ours.Seconds()*1000/n, "ms/run")
+	b.ReportMetric(plain.Seconds()*1000/n, "ms/plain")
+	b.ReportMetric((ours-plain).Seconds()*1000/n, "ms/more")
+	b.ReportMetric(ours.Seconds()/plain.Seconds(), "ratio")
+}
+
+// byHand starts bubblewrap with the mounts of a plan and nothing of ours.
+func byHand(plan jail.Plan) error {
+	var fds files
+	defer fds.close()
+	args, err := arguments(plan, true, &fds)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(Program, append(args, "--", "true")...)
+	cmd.ExtraFiles = fds
+	cmd.Env = []string{}
+	return cmd.Run()
+}
+
+func BenchmarkPlan(b *testing.B) {
+	ws, home := b.TempDir(), b.TempDir()
+	p, err := jail.ProfileNamed("agent")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Plan(jail.Place{Workspace: ws, Home: home, Env: os.Environ()}, jail.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

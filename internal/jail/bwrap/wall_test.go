@@ -1,0 +1,26 @@
+package bwrap_test
+
+import (
+	"testing"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/jailtest"
+	"github.com/reeve-gate/reeve/internal/testuser"
+)
+
+func TestMain(m *testing.M) { jailtest.Main(m) }
+
+// wall skips where bubblewrap is not installed.
+func wall(t *testing.T) *bwrap.Wall {
+	t.Helper()
+	w := &bwrap.Wall{}
+	if r := w.Ready(t.Context()); r.State == reeve.SandboxMissing {
+		t.Skip(r.Fix)
+	}
+	return w
+}
+
+func TestNothingEscapes(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Escape(t, wall(t)) })
+}
