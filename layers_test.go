@@ -54,6 +54,8 @@ jail/gitconf     pure part  :
 jail/environ     pure part  :
 jail                        : reeve permit jail/tree jail/gitconf jail/environ
 
+policy/lint      pure       : reeve tool policy policy/match policy/rule
+policy/claude    pure       : reeve policy policy/rule policy/tree
 policy/load                 : reeve tool policy policy/tree
 policy/trial                : reeve tool policy policy/rule
 approval                    : reeve
@@ -68,7 +70,7 @@ jail/pty                    : reeve
 jail/bwrap       exec       : reeve permit jail jail/seccomp jail/tree
 jail/probe       net exec   : reeve permit jail
 jail/host        exec       : reeve permit jail
-jail/jailtest    exec test  : reeve permit jail testuser
+jail/jailtest    exec test  : reeve permit jail jail/probe testuser
 
 tool/patch       pure part  :
 tool/files                  : reeve permit tool tool/patch safepath durable

@@ -27,11 +27,18 @@ func child(do func(pid int) error) error {
 	if err != nil {
 		return err
 	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	defer cmd.Wait()
 	defer in.Close()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		return err
+	}
 	return do(cmd.Process.Pid)
 }
 
@@ -56,7 +63,7 @@ func processes() []probe.Act {
 	copyMemory := func(pid int, nr uintptr) error {
 		word := make([]byte, 8)
 		local := unix.Iovec{Base: &word[0], Len: 8}
-		remote := unix.RemoteIovec{Base: uintptr(unsafe.Pointer(&i386Marker)), Len: 8}
+		remote := unix.RemoteIovec{Base: uintptr(unsafe.Pointer(&marker)), Len: 8}
 		return call(nr, uintptr(pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	}
 	return []probe.Act{
@@ -140,8 +147,8 @@ func processes() []probe.Act {
 	}
 }
 
-// i386Marker is some memory at the same place in every copy of this program.
-var i386Marker uint64 = 1
+// marker is some memory at the same place in every copy of this program.
+var marker uint64 = 1
 
 func ignoreKilled(err error) error {
 	var exit *exec.ExitError

@@ -255,7 +255,8 @@ func helper(args []string) (code int, ok bool) {
 	switch args[0] {
 	case "exit":
 		return 0, true
-	case "wait":
+	case "wait": // says that it is up, and ends with its input
+		os.Stdout.Write([]byte{1})
 		os.Stdin.Read(make([]byte, 1))
 		return 0, true
 	case "push":
