@@ -87,7 +87,7 @@ ingress/args     part       : reeve tool
 ingress/api      net        : reeve approval localsock session wire
 ingress/hook                : reeve client ingress/args
 ingress/run                 : reeve jail session tool/launch wire
-ingress/install             : reeve
+ingress/install             : reeve durable
 ingress/exec                : reeve client ingress/args
 
 testuser         exec test  :

@@ -1,0 +1,98 @@
+package install
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Examine reports what in one settings file of Claude Code would keep Reeve's
+// hook from running or acts beside it. managed is true for a file that an
+// administrator placed. Each note is one sentence with the place; text that
+// cannot be read gives one note that says so. Nothing is changed.
+func Examine(file string, src []byte, managed bool) []string {
+	root, err := read(src)
+	if err != nil {
+		return []string{fmt.Sprintf("%s: %v: Claude Code cannot load this file", file, err)}
+	}
+	if root == nil {
+		return nil
+	}
+	x := &examiner{file: file, src: src}
+	if l := root.loose; l != nil {
+		x.note(l.at, "%s; Claude Code loads nothing of a settings file that has one, hooks included", l.what)
+	}
+	if root.isTrue("disableAllHooks") {
+		v, _ := root.member("disableAllHooks")
+		x.note(v.start, "disableAllHooks is true: no hook runs, and the gate is open")
+	}
+	if managed && root.isTrue("allowManagedHooksOnly") {
+		v, _ := root.member("allowManagedHooksOnly")
+		x.note(v.start, "allowManagedHooksOnly is true: only hooks of the managed settings run; ask the administrator to add Reeve's there")
+	}
+	hooks, _ := root.member("hooks")
+	for _, event := range []string{"PreToolUse", "PreSkillShellCommand", "PermissionRequest"} {
+		groups, _ := hooks.member(event)
+		x.groups(event, groups)
+	}
+	return x.notes
+}
+
+type examiner struct {
+	file  string
+	src   []byte
+	notes []string
+}
+
+func (x *examiner) note(at int, format string, args ...any) {
+	line, col := place(x.src, at)
+	x.notes = append(x.notes, fmt.Sprintf("%s:%d:%d: ", x.file, line, col)+fmt.Sprintf(format, args...))
+}
+
+// groups reports the hooks of others on an event at which something may be
+// allowed.
+func (x *examiner) groups(event string, groups *node) {
+	if groups == nil || groups.kind != '[' {
+		return
+	}
+	for _, g := range groups.kids {
+		hooks, _ := g.value.member("hooks")
+		if hooks == nil {
+			continue
+		}
+		for _, h := range hooks.kids {
+			if !isOurs(h.value.str("command")) {
+				x.foreign(event, h.value)
+			}
+		}
+	}
+}
+
+func (x *examiner) foreign(event string, h *node) {
+	what := h.str("command")
+	if what == "" {
+		what = h.str("url")
+	}
+	if len(what) > 80 {
+		what = strings.ToValidUTF8(what[:80], "") + "…"
+	}
+	says := "it cannot lift a denial of Reeve's, but it may rewrite a call after Reeve judged it"
+	if event == "PermissionRequest" {
+		says = "it may answer Claude Code's own questions; a denial of Reeve's comes first"
+	}
+	if allows(h.str("command") + h.str("prompt")) {
+		says = "it seems to allow calls; " + says
+	}
+	x.note(h.start, "another hook runs at %s (%s): %s", event, strconv.Quote(what), says)
+}
+
+// allows reports whether the text of a hook itself shows that it allows.
+func allows(text string) bool {
+	text = strings.ReplaceAll(text, `\"`, `"`)
+	for _, sign := range []string{`"allow"`, `"approve"`, `'allow'`, `'approve'`} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}

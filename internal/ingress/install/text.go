@@ -1,0 +1,284 @@
+package install
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds on a settings file.
+const (
+	MaxSettings = 1 << 20 // bytes
+	maxDepth    = 100
+)
+
+// node is one JSON value with the span of bytes it stands in.
+type node struct {
+	kind       byte // '{', '[', '"' or '0' for literals and numbers
+	start, end int
+	text       string    // of a string, unquoted; of a literal, as it stands
+	kids       []kid     // of an object or array
+	loose      *looseEnd // the first comment or trailing comma below, for the root
+}
+
+// kid is a member of an object or an element of an array; for an element the
+// name is empty and start is that of the value.
+type kid struct {
+	name  string
+	start int // of the member's name
+	value *node
+}
+
+// looseEnd is text that strict JSON does not have.
+type looseEnd struct {
+	at   int
+	what string
+}
+
+// member returns the value of the name, and whether the name stands twice.
+func (n *node) member(name string) (v *node, twice bool) {
+	if n == nil || n.kind != '{' {
+		return nil, false
+	}
+	for _, k := range n.kids {
+		if k.name == name {
+			v, twice = k.value, v != nil
+		}
+	}
+	return v, twice
+}
+
+// str is the value of a string member, or "".
+func (n *node) str(name string) string {
+	if v, _ := n.member(name); v != nil && v.kind == '"' {
+		return v.text
+	}
+	return ""
+}
+
+// isTrue reports whether the member is the literal true.
+func (n *node) isTrue(name string) bool {
+	v, _ := n.member(name)
+	return v != nil && v.kind == '0' && v.text == "true"
+}
+
+// reader walks over the text of a settings file.
+type reader struct {
+	src   []byte
+	at    int
+	deep  int
+	loose *looseEnd
+}
+
+// read parses settings: JSON that may hold comments and trailing commas. The
+// root is nil where there is nothing but white space. An error names line and
+// column.
+func read(src []byte) (*node, error) {
+	if len(src) > MaxSettings {
+		return nil, fmt.Errorf("%d bytes; at most %d are read", len(src), MaxSettings)
+	}
+	r := &reader{src: src}
+	if bytes.HasPrefix(src, bom) {
+		r.at = len(bom)
+	}
+	if err := r.space(); err != nil {
+		return nil, err
+	}
+	if r.at == len(src) {
+		if r.loose != nil {
+			return nil, r.fault("there are comments, but no object")
+		}
+		return nil, nil
+	}
+	root, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.space(); err != nil {
+		return nil, err
+	}
+	if r.at != len(src) {
+		return nil, r.fault("something follows the settings")
+	}
+	root.loose = r.loose
+	return root, nil
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// fault is an error at the reader's place.
+func (r *reader) fault(what string) error {
+	line, col := place(r.src, r.at)
+	return fmt.Errorf("line %d, column %d: %s", line, col, what)
+}
+
+// place counts lines and columns (in characters) from 1.
+func place(src []byte, at int) (line, col int) {
+	before := src[:min(at, len(src))]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
+}
+
+func (r *reader) peek() byte {
+	if r.at < len(r.src) {
+		return r.src[r.at]
+	}
+	return 0
+}
+
+// space skips white space and comments.
+func (r *reader) space() error {
+	for r.at < len(r.src) {
+		switch c := r.src[r.at]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			r.at++
+		case c == '/':
+			if err := r.comment(); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (r *reader) comment() error {
+	rest := r.src[r.at:]
+	if r.loose == nil {
+		r.loose = &looseEnd{r.at, "a comment"}
+	}
+	length := -1
+	switch {
+	case bytes.HasPrefix(rest, []byte("//")):
+		if length = bytes.IndexByte(rest, '\n'); length < 0 {
+			length = len(rest)
+		}
+	case bytes.HasPrefix(rest, []byte("/*")):
+		if end := bytes.Index(rest[2:], []byte("*/")); end >= 0 {
+			length = end + 4
+		}
+	default:
+		return r.fault("a lone slash")
+	}
+	if length < 0 {
+		return r.fault("this comment does not end")
+	}
+	if !utf8.Valid(rest[:length]) {
+		return r.fault("this comment is not valid UTF-8")
+	}
+	r.at += length
+	return nil
+}
+
+func (r *reader) value() (*node, error) {
+	if r.deep++; r.deep > maxDepth {
+		return nil, r.fault(fmt.Sprintf("values nest deeper than %d", maxDepth))
+	}
+	defer func() { r.deep-- }()
+	switch c := r.peek(); c {
+	case '{', '[':
+		return r.container(c)
+	case '"':
+		return r.str()
+	case 0:
+		return nil, r.fault("the text ends where a value is expected")
+	}
+	start := r.at
+	for r.at < len(r.src) && !bytes.ContainsRune([]byte(" \t\r\n,:/{}[]\""), rune(r.src[r.at])) {
+		r.at++
+	}
+	if v := jsontext.Value(r.src[start:r.at]); len(v) == 0 || !v.IsValid() {
+		r.at = start
+		return nil, r.fault("no value of JSON")
+	}
+	return &node{kind: '0', start: start, end: r.at, text: string(r.src[start:r.at])}, nil
+}
+
+func (r *reader) str() (*node, error) {
+	start := r.at
+	for r.at++; ; r.at++ {
+		switch r.peek() {
+		case 0, '\n':
+			r.at = start
+			return nil, r.fault("this string does not end on its line")
+		case '\\':
+			r.at++
+			continue
+		case '"':
+		default:
+			continue
+		}
+		break
+	}
+	r.at++
+	text, err := jsontext.AppendUnquote(nil, r.src[start:min(r.at, len(r.src))])
+	if err != nil {
+		r.at = start
+		return nil, r.fault("this string is no valid JSON")
+	}
+	return &node{kind: '"', start: start, end: r.at, text: string(text)}, nil
+}
+
+func (r *reader) container(open byte) (*node, error) {
+	n := &node{kind: open, start: r.at}
+	shut := open + 2 // in ASCII, each closing bracket stands two after its opening one
+	comma := -1      // of the element before, not followed by one yet
+	for r.at++; ; {
+		if err := r.space(); err != nil {
+			return nil, err
+		}
+		if r.peek() == shut && r.at < len(r.src) {
+			if comma >= 0 && (r.loose == nil || comma < r.loose.at) {
+				r.loose = &looseEnd{comma, "a comma after the last value"}
+			}
+			r.at++
+			n.end = r.at
+			return n, nil
+		}
+		if len(n.kids) > 0 && comma < 0 {
+			return nil, r.fault(fmt.Sprintf("a comma or %q is missing", shut))
+		}
+		k, err := r.kid(open)
+		if err != nil {
+			return nil, err
+		}
+		n.kids = append(n.kids, k)
+		if err := r.space(); err != nil {
+			return nil, err
+		}
+		if comma = -1; r.peek() == ',' {
+			comma = r.at
+			r.at++
+		}
+	}
+}
+
+func (r *reader) kid(open byte) (kid, error) {
+	k := kid{start: r.at}
+	if open == '{' {
+		if r.peek() != '"' {
+			return k, r.fault("a name in quotation marks is expected")
+		}
+		name, err := r.str()
+		if err != nil {
+			return k, err
+		}
+		k.name = name.text
+		if err := r.space(); err != nil {
+			return k, err
+		}
+		if r.peek() != ':' {
+			return k, r.fault("a colon is missing after the name")
+		}
+		r.at++
+		if err := r.space(); err != nil {
+			return k, err
+		}
+	}
+	v, err := r.value()
+	k.value = v
+	return k, err
+}
