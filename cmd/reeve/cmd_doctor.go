@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/probe"
+)
+
+const doctorHelp = `Doctor tries every promise of the boundary now: each act first succeeds outside, in a throw-away folder, and must then fail inside, in the profiles agent and strict. It needs no daemon and leaves nothing behind.
+
+A promise is ready where it held in both profiles, partial where it held in one or is kept in part, missing where it was not kept. Where the sandbox as a whole is not ready, the last line says what to install or set, and the exit code is 5: reeve run starts nothing then.`
+
+// diagnosis is what doctor found; with --json it is printed as it stands.
+type diagnosis struct {
+	State    string    `json:"state"` // ready, partial or missing
+	Engine   string    `json:"engine"`
+	Fix      string    `json:"fix,omitempty"`
+	Promises []promise `json:"promises"`
+}
+
+// promise is one thing the boundary says it does.
+type promise struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+// cmdDoctor tries the boundary now, without any earlier answer, and says what
+// holds. It needs no daemon and changes nothing.
+func cmdDoctor(env *cmdEnv, args []string) int {
+	f := flags(env, "doctor")
+	asJSON := f.Bool("json", false, "print JSON")
+	if code, ok := parseFlags(f, args); !ok {
+		return code
+	}
+	if f.NArg() > 0 {
+		return usage(env, "doctor takes no arguments")
+	}
+	wall := &bwrap.Wall{}
+	ready := wall.Ready(context.Background())
+	if ready.State != reeve.SandboxMissing {
+		ready = probe.Run(context.Background(), wall, ready)
+	}
+	d := diagnose(ready)
+	if *asJSON {
+		printJSON(env.Stdout, d)
+	} else {
+		d.write(env.Stdout)
+	}
+	if ready.State != reeve.SandboxReady {
+		return reeve.ExitBoundary
+	}
+	return reeve.ExitOK
+}
+
+// diagnose joins the checks of all profiles into promises and adds those that
+// no act can try.
+func diagnose(r jail.Readiness) diagnosis {
+	d := diagnosis{State: "missing", Engine: r.Engine, Fix: r.Fix}
+	held, tried := map[string]int{}, map[string]int{}
+	detail := map[string]string{}
+	var order []string
+	for _, c := range r.Checks {
+		profile, name, _ := strings.Cut(c.Name, ": ")
+		if tried[name]++; tried[name] == 1 {
+			order = append(order, name)
+		}
+		if c.Held {
+			held[name]++
+			if detail[name] == "" {
+				detail[name] = lastPart(c.Detail)
+			}
+			continue
+		}
+		detail[name] = "profile " + profile + ": " + c.Detail
+	}
+	for _, name := range order {
+		state := "partial"
+		switch held[name] {
+		case tried[name]:
+			state = "ready"
+		case 0:
+			state = "missing"
+		}
+		d.Promises = append(d.Promises, promise{"refused: " + name, state, detail[name]})
+	}
+	if r.State == reeve.SandboxReady {
+		d.State = "ready"
+		d.Promises = append(d.Promises, unprobed()...)
+	}
+	return d
+}
+
+// unprobed are promises that are known rather than tried.
+func unprobed() []promise {
+	terminal := promise{"a terminal for programs inside", "ready", "/usr/bin/setsid"}
+	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
+		terminal = promise{terminal.Name, "missing", "install the package util-linux"}
+	}
+	return []promise{
+		terminal,
+		{"limits", "partial", "held: wall time, processor seconds, file size, open files, scratch space; not held: memory, number of processes"},
+		{"network by host", "missing", "a profile has no network or the machine's own, loopback included"},
+	}
+}
+
+// lastPart is an error without the path that the probe used.
+func lastPart(detail string) string {
+	if strings.HasPrefix(detail, "this kernel") {
+		return detail
+	}
+	if i := strings.LastIndex(detail, ": "); i >= 0 {
+		return detail[i+2:]
+	}
+	return detail
+}
+
+func (d diagnosis) write(w io.Writer) {
+	fmt.Fprintf(w, "sandbox: %s\n", d.State)
+	if d.Engine != "" {
+		fmt.Fprintf(w, "engine:  %s\n", d.Engine)
+	}
+	for _, p := range d.Promises {
+		fmt.Fprintf(w, "  %-8s %-52s %s\n", p.State, p.Name, p.Detail)
+	}
+	if d.State != "ready" && d.Fix != "" {
+		fmt.Fprintf(w, "what to do: %s\n", d.Fix)
+	}
+}
