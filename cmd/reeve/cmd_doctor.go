@@ -113,8 +113,8 @@ func unprobed() []promise {
 
 // lastPart is an error without the path that the probe used.
 func lastPart(detail string) string {
-	if strings.HasPrefix(detail, "this kernel") {
-		return detail
+	if head, _, found := strings.Cut(detail, "offer it: "); found {
+		return head + "offer it"
 	}
 	if i := strings.LastIndex(detail, ": "); i >= 0 {
 		return detail[i+2:]
@@ -128,7 +128,7 @@ func (d diagnosis) write(w io.Writer) {
 		fmt.Fprintf(w, "engine:  %s\n", d.Engine)
 	}
 	for _, p := range d.Promises {
-		fmt.Fprintf(w, "  %-8s %-52s %s\n", p.State, p.Name, p.Detail)
+		fmt.Fprintf(w, "  %-8s %-58s %s\n", p.State, p.Name, p.Detail)
 	}
 	if d.State != "ready" && d.Fix != "" {
 		fmt.Fprintf(w, "what to do: %s\n", d.Fix)

@@ -183,11 +183,12 @@ func (m mount) arguments(plan jail.Plan, fds *files) (args, seal []string, err e
 	return []string{"--perms", "0000", "--ro-bind-data", fds.add(empty), m.path}, nil, nil
 }
 
-// exact opens a path without following any symbolic link, right before
-// bubblewrap is told of it: one that appeared since the plan was made would
-// carry the mount to another place.
+// exact opens a path and fails on any symbolic link in it, the last element
+// included, right before bubblewrap is told of it: one that appeared since the
+// plan was made would carry the mount to another place. (With O_NOFOLLOW the
+// kernel would open a link in the last place itself.)
 func exact(path string) error {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return fmt.Errorf("%s changed while the sandbox was made: %w", path, err)
 	}

@@ -24,3 +24,7 @@ func wall(t *testing.T) *bwrap.Wall {
 func TestNothingEscapes(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Escape(t, wall(t)) })
 }
+
+func TestProcessesAndLimitsHold(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Hold(t, wall(t)) })
+}

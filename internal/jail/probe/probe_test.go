@@ -89,7 +89,7 @@ func TestAWallThatDoesNotBiteIsMissing(t *testing.T) {
 	if r.State != reeve.SandboxMissing {
 		t.Fatalf("state %s, want missing", r.State)
 	}
-	for _, want := range []string{"agent: write outside the workspace", "strict: listen on a port", "agent: leave no trace outside", "agent: find a secret in the environment"} {
+	for _, want := range []string{"agent: write outside the workspace", "strict: listen on a port", "agent: change anything outside", "agent: find a secret in the environment"} {
 		i := slices.IndexFunc(r.Checks, func(c jail.Check) bool { return c.Name == want })
 		if i < 0 || r.Checks[i].Held {
 			t.Errorf("%q counts as held by a wall that holds nothing", want)

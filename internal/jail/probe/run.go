@@ -232,5 +232,5 @@ func (t *trial) judge(acts []Act) []jail.Check {
 		out = append(out, c)
 	}
 	trace := t.site.traces()
-	return append(out, jail.Check{Name: t.profile.Name + ": leave no trace outside", Held: trace == "", Detail: trace})
+	return append(out, jail.Check{Name: t.profile.Name + ": change anything outside", Held: trace == "", Detail: trace})
 }
