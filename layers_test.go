@@ -42,7 +42,9 @@ policy/rule      pure part  : reeve tool policy/tree policy/match
 policy           pure       : reeve tool policy/tree policy/match policy/rule
 shellread/words  pure part  : reeve
 shellread/table  pure part  : reeve shellread/words
-shellread        pure       : reeve shellread/words shellread/table
+shellread/script pure part  :
+shellread/use    pure part  : reeve shellread/words shellread/table shellread/script
+shellread        pure       : reeve shellread/words shellread/table shellread/script shellread/use
 flow             pure       : reeve
 redact           pure       : reeve
 
@@ -70,7 +72,7 @@ jail/pty                    : reeve
 jail/bwrap       exec       : reeve permit jail jail/seccomp jail/tree
 jail/probe       net exec   : reeve permit jail
 jail/host        exec       : reeve permit jail
-jail/jailtest    exec test  : reeve permit jail jail/probe testuser
+jail/jailtest    net exec test : reeve permit jail jail/probe testuser
 
 tool/patch       pure part  :
 tool/files                  : reeve permit tool tool/patch safepath durable
