@@ -220,12 +220,15 @@ func listening() []string {
 	return slices.Compact(out)
 }
 
-// visible drops masks over what a private directory hides already; a mask
-// below a root that is shown through it stays.
+// visible drops masks over what a private directory hides already, unless a
+// root that is shown through it holds them, and over what stands in a
+// directory that the process cannot enter: without capabilities nothing can be
+// mounted there, and nothing need be.
 func visible(masks []string, plan *Plan) []string {
 	shown := slices.Concat([]string{plan.Workspace}, plan.Write, plan.Read)
 	return slices.DeleteFunc(masks, func(m string) bool {
-		return private(m) && !slices.ContainsFunc(shown, func(s string) bool { return tree.Within(s, m) })
+		hidden := private(m) && !slices.ContainsFunc(shown, func(s string) bool { return tree.Within(s, m) })
+		return hidden || !tree.Reachable(m)
 	})
 }
 

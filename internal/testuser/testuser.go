@@ -127,7 +127,7 @@ func Get(t testing.TB) User {
 	if err != nil {
 		t.Skipf("no ordinary account: %v", err)
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "reeve-test-")
+	dir, err := os.MkdirTemp("/tmp", "reeve-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

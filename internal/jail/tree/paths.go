@@ -9,6 +9,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // MaxPath bounds one path, in bytes.
@@ -124,4 +127,37 @@ func Subdirs(dir string) []string {
 		}
 	}
 	return out
+}
+
+// Reachable reports whether this account could get to path without any
+// capability, which is how contained programs of root live: every directory
+// above it must let its owner, group or everybody pass. One with an access
+// list counts as passable.
+func Reachable(path string) bool {
+	groups, _ := os.Getgroups()
+	groups = append(groups, os.Getgid())
+	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return false
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			continue
+		}
+		pass := st.Mode&0o001 != 0
+		switch {
+		case int(st.Uid) == os.Getuid():
+			pass = st.Mode&0o100 != 0
+		case slices.Contains(groups, int(st.Gid)):
+			pass = st.Mode&0o010 != 0
+		}
+		if pass {
+			continue
+		}
+		if n, err := unix.Getxattr(dir, "system.posix_acl_access", nil); err != nil || n == 0 {
+			return false
+		}
+	}
+	return true
 }
