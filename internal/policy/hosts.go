@@ -49,6 +49,10 @@ func (j *judge) host(e *reeve.Effect) {
 // other judges an effect that is neither a path, a command nor a host.
 func (j *judge) other(e *reeve.Effect) {
 	subject, column := e.Kind.String(), reeve.ColumnTool
+	reads := e.Kind == reeve.EffectUnknown && j.tier == reeve.TierRead
+	if reads {
+		column = reeve.ColumnRead
+	}
 	because := e.Why
 	if because == "" {
 		because = "the call would " + subject
@@ -79,11 +83,7 @@ func (j *judge) other(e *reeve.Effect) {
 		j.add(f)
 		return
 	}
-	if j.tier == reeve.TierRead && e.Kind == reeve.EffectUnknown {
-		j.add(finding{verdict: reeve.Allow, column: reeve.ColumnRead, subject: subject, rule: "tier read", source: builtIn, reason: "it only reads"})
-		return
-	}
-	if j.tier == reeve.TierDestructive {
+	if reads || j.tier == reeve.TierDestructive {
 		j.add(j.byTier(subject, column))
 		return
 	}

@@ -214,13 +214,13 @@ func (j *judge) allowPath(e *reeve.Effect, p *spot, subject string, column reeve
 	if column == reeve.ColumnProtected || e.Path == "" {
 		return finding{}, false
 	}
-	if inside || e.Kind == reeve.EffectRead && j.in.Class != tool.ClassRead {
+	if inside && p.certain || e.Kind == reeve.EffectRead && j.in.Class != tool.ClassRead {
 		if f, ok := j.covered(subject, column); ok {
 			return f, true
 		}
 	}
 	for _, g := range j.grants {
-		if g.command == e.Command && (inside || g.rule.Line != nil && g.rule.Line.Exact()) {
+		if g.command == e.Command && (inside && p.certain || g.rule.Line != nil && g.rule.Line.Exact()) {
 			return j.by(g.rule, subject, column), true
 		}
 	}

@@ -59,7 +59,7 @@ func suggestCommand(c *reeve.Command) (string, bool) {
 		return "", false
 	}
 	program := c.Program()
-	if shells[program] || opaque[strings.TrimRight(program, "0123456789.")] {
+	if Opaque(program) {
 		return "", false
 	}
 	if needsSubcommand[program] && (len(c.Words) < 2 || strings.HasPrefix(c.Words[1].Text, "-")) {
@@ -92,11 +92,20 @@ func quoteWord(s string) string {
 	return s
 }
 
+// Opaque reports whether a program is a shell, an interpreter or a wrapper: its
+// name says nothing of what a command will do.
+func Opaque(program string) bool {
+	return shells[program] || opaque[program] || opaque[strings.TrimRight(program, "0123456789.")]
+}
+
+// NeedsSubcommand reports whether a program has so many uses that a rule
+// should name one.
+func NeedsSubcommand(program string) bool { return needsSubcommand[program] }
+
 // opaque are programs whose words do not say what they do, or that start what
 // their words name.
 var opaque = set("python perl ruby node nodejs deno bun php lua luajit tclsh wish osascript awk gawk mawk nawk R Rscript julia swift scala groovy java jshell elixir erl iex ghci runghc dart ts-node tsx npx bunx pnpx uvx pipx",
-	"env sudo doas su xargs parallel find fd fdfind nice nohup timeout time stdbuf setsid ionice chrt taskset flock watch script chroot unshare nsenter prlimit setarch strace ltrace gdb ssh scp rsync eval exec source . command builtin trap",
-	"make just task ninja rake invoke tox nox")
+	"env sudo doas su xargs parallel find fd fdfind nice nohup timeout time stdbuf setsid ionice chrt taskset flock watch script chroot unshare nsenter prlimit setarch strace ltrace gdb ssh scp rsync eval exec source . command builtin trap")
 
 // needsSubcommand are programs of many uses.
 var needsSubcommand = set("git npm yarn pnpm docker podman kubectl helm cargo go pip pip3 poetry uv gh glab aws gcloud az terraform systemctl brew apt apt-get dnf")

@@ -41,6 +41,10 @@ type Rule struct {
 	Value   Wildcard
 }
 
+// Compile reads one rule's text apart from any file: for tools that write
+// rules and want to know that they read.
+func Compile(v reeve.Verdict, text string) (*Rule, error) { return parseRule(v, text, false) }
+
 // claudeWords are Claude Code's names for what our class words mean. They
 // count as such where they are spelled exactly so.
 var claudeWords = map[string]string{
@@ -180,6 +184,9 @@ func (r *Rule) Holds(s *Scene) bool {
 	narrow := r.Verdict == reeve.Allow
 	return (r.own == nil || r.own.met(s, narrow)) && (r.file == nil || r.file.met(s, narrow))
 }
+
+// Always reports whether the rule has no conditions.
+func (r *Rule) Always() bool { return r.own == nil && r.file == nil }
 
 // Names reports whether a rule that is not of a class speaks of the tool.
 func (r *Rule) Names(tool string) bool { return !r.Kind && r.Name.Tool(tool) }

@@ -164,3 +164,22 @@ func place(src []byte, offset int) Pos {
 	line := bytes.Count(before, []byte("\n")) + 1
 	return Pos{line, offset - bytes.LastIndexByte(before, '\n')}
 }
+
+// Quote writes s as a basic string of TOML 1.0.
+func Quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 0x20 || r == 0x7f:
+			fmt.Fprintf(&b, "\\u%04X", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
