@@ -84,7 +84,7 @@ func (c *repoCache) runs(dir, home string, now time.Time) string {
 	if a, ok := c.known[gitDir]; ok && a.fresh() {
 		return a.runs
 	}
-	r := repoReader{home: home}
+	r := repoReader{home: home, visit: startsProgramAt}
 	a := repoAnswer{runs: r.gitDir(gitDir), seen: r.seen}
 	if c.known == nil || len(c.known) >= maxRepos {
 		c.known = map[string]repoAnswer{}
@@ -174,10 +174,12 @@ func isBare(dir string) bool {
 	return true
 }
 
-// repoReader reads one repository and notes what it looked at.
+// repoReader reads one repository and notes what it looked at. A setting for
+// which visit has a reason to stop ends the reading with that reason.
 type repoReader struct {
-	home string
-	seen []stamp
+	home  string
+	visit func(s setting, file string) (stop string)
+	seen  []stamp
 }
 
 // look notes a file; false at the bound.
@@ -189,23 +191,20 @@ func (r *repoReader) look(path string) bool {
 	return true
 }
 
-// gitDir reads a git directory, the common one it shares, and those of the
-// submodules inside: git status enters them with their own configuration.
-func (r *repoReader) gitDir(dir string) string {
-	common := dir
-	r.look(filepath.Join(dir, "commondir"))
-	if text, err := readBounded(filepath.Join(dir, "commondir"), 4096); err == nil {
-		common = strings.TrimRight(text, "\r\n")
-		if !filepath.IsAbs(common) {
-			common = filepath.Join(dir, common)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return filepath.Join(dir, "commondir") + " cannot be read"
+// startsProgramAt stops at the first setting that starts a program.
+func startsProgramAt(s setting, file string) string {
+	if !startsProgram(s) {
+		return ""
 	}
-	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"), filepath.Join(common, "config.worktree")} {
-		if runs := r.config(file, 0); runs != "" {
-			return runs
-		}
+	return fmt.Sprintf("%s (%s:%d)", printable(s.name()), file, s.line)
+}
+
+// gitDir reads a git directory, and those of the submodules inside: git status
+// enters them with their own configuration.
+func (r *repoReader) gitDir(dir string) string {
+	common, stop := r.own(dir)
+	if stop != "" {
+		return stop
 	}
 	hook := filepath.Join(common, "hooks", "post-index-change")
 	r.look(hook)
@@ -213,6 +212,27 @@ func (r *repoReader) gitDir(dir string) string {
 		return "the hook " + hook
 	}
 	return r.modules(filepath.Join(common, "modules"))
+}
+
+// own reads the configuration of a git directory and of the common one that
+// it may share.
+func (r *repoReader) own(dir string) (common, stop string) {
+	common = dir
+	r.look(filepath.Join(dir, "commondir"))
+	if text, err := readBounded(filepath.Join(dir, "commondir"), 4096); err == nil {
+		common = strings.TrimRight(text, "\r\n")
+		if !filepath.IsAbs(common) {
+			common = filepath.Join(dir, common)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return dir, filepath.Join(dir, "commondir") + " cannot be read"
+	}
+	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"), filepath.Join(common, "config.worktree")} {
+		if stop := r.config(file, 0); stop != "" {
+			return common, stop
+		}
+	}
+	return common, ""
 }
 
 // modules reads the git directories of submodules, whose names may hold
@@ -266,8 +286,8 @@ func (r *repoReader) config(path string, depth int) string {
 		return fmt.Sprintf("%s, %v", path, err)
 	}
 	for _, s := range found {
-		if startsProgram(s) {
-			return fmt.Sprintf("%s (%s:%d)", printable(s.name()), path, s.line)
+		if stop := r.visit(s, path); stop != "" {
+			return stop
 		}
 		if (s.section == "include" || s.section == "includeif") && s.key == "path" {
 			file, ok := r.included(s.value, path)

@@ -217,3 +217,27 @@ func BenchmarkRepoRuns(b *testing.B) {
 		d.RepoRuns(dir + "/a/b")
 	}
 }
+
+func TestARepositoryIsDescribedWithoutItsSecrets(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, map[string]string{
+		".git/config": "[filter \"a\"]\nclean=x\nsmudge=y\n[filter \"b.c\"]\nprocess=z\n[remote \"o\"]\nurl=https://user:hunter2@example.com/r.git?token=hunter2#hunter2\n" +
+			"[remote \"s\"]\nurl=git@example.com:r.git\n[remote \"odd\"]\nurl=https://hunter2@ex ample/%zz\n[remote \"l\"]\nurl=/srv/r.git\n",
+		"sub/f": "",
+	})
+	real, _, err := resolve(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := FindRepo(dir+"/sub", "")
+	want := Repo{
+		GitDir: real + "/.git", Top: real, Drivers: []string{"a", "b.c"},
+		Remotes: []Remote{{"o", "https://example.com/r.git"}, {"s", "git@example.com:r.git"}, {"odd", "https://..."}, {"l", "/srv/r.git"}},
+	}
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("FindRepo = %+v, %v\nwant %+v", got, err, want)
+	}
+	if _, err := FindRepo(t.TempDir(), ""); err == nil {
+		t.Error("a repository was found where none is")
+	}
+}
