@@ -10,6 +10,7 @@ package claude
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -113,7 +114,14 @@ func (im *importer) rule(lists map[string][]string, key string, v reeve.Verdict,
 	if strings.Contains(ours, "(/") && !strings.Contains(ours, "(//") {
 		im.note("%s: a path that starts with one slash is anchored at the workspace", at)
 	}
-	lists[key] = append(lists[key], ours)
+	add(lists, key, ours)
+}
+
+// add puts a rule into a list, once.
+func add(lists map[string][]string, key, ours string) {
+	if !slices.Contains(lists[key], ours) {
+		lists[key] = append(lists[key], ours)
+	}
 }
 
 // lost says what becomes of a rule that has no meaning here.
@@ -125,7 +133,7 @@ func (im *importer) lost(lists map[string][]string, key, at, text, why string) {
 	word, _, _ := strings.Cut(text, "(")
 	if ours, other := rewrite(strings.TrimSpace(word)); other == "" {
 		if _, err := rule.Compile(reeve.Ask, ours); err == nil {
-			lists["ask"] = append(lists["ask"], ours)
+			add(lists, "ask", ours)
 			im.note("%s: not understood (%s); every use of %s is asked instead", at, why, ours)
 			return
 		}

@@ -178,6 +178,10 @@ func (l *linter) alone(r *rule.Rule) {
 func (l *linter) allowCommand(r *rule.Rule) {
 	program := r.Line.Program()
 	words, _ := r.Line.Head()
+	if name, _, assigns := strings.Cut(program, "="); assigns && name != "" && !strings.ContainsAny(name, "/-.") {
+		l.add(r, Idle, "variables set before a command are no part of its words; the rule covers nothing")
+		return
+	}
 	open := len(words) == 1 && !r.Line.Exact() // the first star follows the program
 	switch {
 	case r.Host && r.All:
