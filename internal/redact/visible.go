@@ -1,0 +1,51 @@
+package redact
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible makes what a person could not see visible: control characters,
+// bidirectional marks, zero-width and other invisible characters, and bytes
+// that are not UTF-8 become escapes such as \x1b and \u202e. Line ends and
+// tabs stay (DESIGN 6a).
+func Visible(s string) string {
+	clean := true
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1, r < 0x20 && r != '\n' && r != '\t', r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case invisible(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// invisible are characters without a mark of their own, or that move others:
+// the categories control, format, private use, surrogate, line and paragraph
+// separator, and blanks that are not a blank.
+func invisible(r rune) bool {
+	if r < utf8.RuneSelf {
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp) ||
+		unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Variation_Selector, r) ||
+		r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x034f || r == 0x17b4 || r == 0x17b5
+}
