@@ -241,9 +241,7 @@ func configuredPaths(gitDir string) []string {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(base, path)
 			}
-			if _, err := os.Lstat(path); err == nil {
-				out = append(out, filepath.Clean(path))
-			}
+			out = append(out, filepath.Clean(path))
 		}
 	}
 	return out

@@ -28,3 +28,11 @@ func TestNothingEscapes(t *testing.T) {
 func TestProcessesAndLimitsHold(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Hold(t, wall(t)) })
 }
+
+func TestWhatARunPlantsIsQuarantined(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Quarantine(t, wall(t)) })
+}
+
+func TestHonestWorkSucceedsInside(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Work(t, wall(t)) })
+}
