@@ -64,10 +64,12 @@ func at(kind reeve.EffectKind, p string, marks ...reeve.PathMark) reeve.Effect {
 	return e
 }
 
-func read(p string, marks ...reeve.PathMark) reeve.Effect   { return at(reeve.EffectRead, p, marks...) }
-func write(p string, marks ...reeve.PathMark) reeve.Effect  { return at(reeve.EffectWrite, p, marks...) }
-func remove(p string, marks ...reeve.PathMark) reeve.Effect { return at(reeve.EffectDelete, p, marks...) }
-func connect(host string) reeve.Effect                      { return reeve.Effect{Kind: reeve.EffectConnect, Host: host} }
+func read(p string, marks ...reeve.PathMark) reeve.Effect  { return at(reeve.EffectRead, p, marks...) }
+func write(p string, marks ...reeve.PathMark) reeve.Effect { return at(reeve.EffectWrite, p, marks...) }
+func remove(p string, marks ...reeve.PathMark) reeve.Effect {
+	return at(reeve.EffectDelete, p, marks...)
+}
+func connect(host string) reeve.Effect { return reeve.Effect{Kind: reeve.EffectConnect, Host: host} }
 
 // call is a call of a tool by its usual name.
 func call(name string, effects ...reeve.Effect) *Input {

@@ -176,7 +176,11 @@ func TestSuggestionsAreNarrowAndNeverForWhatShouldBeAskedEachTime(t *testing.T) 
 		{"a command", call("bash", run("npm run build")), "bash(npm run build)"},
 		{"beside readers", call("bash", run("cat x", reeve.CommandReadOnly), read("x"), run("go vet ./...")), "bash(go vet ./...)"},
 		{"with operands", call("bash", mkdir, operand), "bash(mkdir out)"},
-		{"words with blanks", call("bash", func() reeve.Effect { e := wordsOf("go", "test", "-run", "a b", "it's", "x*"); e.Command.Marks = 0; return e }()), `bash(go test -run "a b" "it's" x\*)`},
+		{"words with blanks", call("bash", func() reeve.Effect {
+			e := wordsOf("go", "test", "-run", "a b", "it's", "x*")
+			e.Command.Marks = 0
+			return e
+		}()), `bash(go test -run "a b" "it's" x\*)`},
 		{"two commands", call("bash", run("make a"), run("make b")), ""},
 		{"destructive", call("bash", run("rm -rf x", reeve.CommandDestructive)), ""},
 		{"external", call("bash", run("git push", reeve.CommandExternal)), ""},

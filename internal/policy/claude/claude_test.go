@@ -41,9 +41,9 @@ func TestSettingsBecomeAPolicyAndNotes(t *testing.T) {
 func TestAFaultInSettingsHasItsPlace(t *testing.T) {
 	for src, want := range map[string]string{
 		"{\"permissions\":\n {\"allow\": \"x\"}}": "s.json:2:12: permissions.allow must be a list",
-		"{\"permissions\": [":                      "s.json:1:18: not JSON",
-		"{\"permissions\": {\"deny\": [1]}}":       "s.json:1:27: a rule is a string",
-		"{\"permissions\": 1}":                     "s.json:1:17: permissions must be a table",
+		"{\"permissions\": [":                     "s.json:1:18: not JSON",
+		"{\"permissions\": {\"deny\": [1]}}":      "s.json:1:27: a rule is a string",
+		"{\"permissions\": 1}":                    "s.json:1:17: permissions must be a table",
 	} {
 		if _, _, err := Import([]byte(src), "s.json"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", src, err, want)

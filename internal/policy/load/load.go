@@ -43,6 +43,9 @@ func BuiltIn() *policy.Layer {
 	return l
 }
 
+// Managed is where the policy of whoever runs the machine stands.
+const Managed = "/etc/reeve/policy.toml"
+
 // ProjectFile is where a workspace keeps its policy.
 func ProjectFile(workspace string) string { return filepath.Join(workspace, ".reeve", "policy.toml") }
 

@@ -26,7 +26,6 @@
 package trial
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -46,8 +45,9 @@ type Disk interface {
 
 // Bench is where calls are tried.
 type Bench struct {
-	// Find returns a tool by its name, ours or a client's.
-	Find      func(name string) (tool.Tool, bool)
+	// Find returns the tools that a name may mean, ours or a client's, the
+	// likeliest first. The first that knows every argument given is taken.
+	Find      func(name string) []tool.Tool
 	Disk      Disk
 	Workspace string // absolute and clean
 	Home      string
@@ -63,15 +63,19 @@ func (b *Bench) Input(name string, args []byte, dir string) (policy.Input, error
 	if other, ok := classTools[strings.ToLower(name)]; ok {
 		name = other
 	}
-	t, ok := b.Find(name)
-	if !ok {
+	var given map[string]jsontext.Value
+	if err := json.Unmarshal(args, &given); err != nil {
+		return policy.Input{}, fmt.Errorf("the arguments of %s are one JSON object: %w", name, err)
+	}
+	t := choose(b.Find(name), given)
+	if t == nil {
 		return policy.Input{}, fmt.Errorf("there is no tool %q", name)
 	}
 	if dir == "" {
 		dir = b.Workspace
 	}
 	spec := t.Spec()
-	args, err := sameNames(spec, args)
+	args, err := sameNames(spec, given, args)
 	if err != nil {
 		return policy.Input{}, err
 	}
@@ -82,8 +86,38 @@ func (b *Bench) Input(name string, args []byte, dir string) (policy.Input, error
 	}
 	in := policy.Input{Tool: spec.Name, Class: spec.Class, Source: spec.Source, Tier: spec.Tier, Args: args, Effects: effects,
 		Facts: policy.Facts{Workspace: b.Workspace, Home: b.Home, Dir: dir, Interactive: true, Mode: reeve.ModeDefault, Actor: "agent:trial"}}
+	assertChange(name, given, in.Effects)
 	b.look(&in)
 	return in, nil
+}
+
+// choose takes the first tool whose schema names every argument, else the
+// first of all.
+func choose(tools []tool.Tool, given map[string]jsontext.Value) tool.Tool {
+	for _, t := range tools {
+		schema, all := t.Spec().Schema, true
+		for key := range given {
+			all = all && (strings.Contains(schema, `"`+key+`"`) || key == "path" || key == "file_path")
+		}
+		if all {
+			return t
+		}
+	}
+	if len(tools) == 0 {
+		return nil
+	}
+	return tools[0]
+}
+
+// assertChange takes a case that edits a file and does not say how for a
+// change of a file that exists.
+func assertChange(name string, given map[string]jsontext.Value, effects []reeve.Effect) {
+	if !strings.Contains(strings.ToLower(name), "edit") || given["old_string"] != nil || given["old"] != nil || given["edits"] != nil {
+		return
+	}
+	for i := range effects {
+		effects[i].Exists = effects[i].Exists || effects[i].Kind == reeve.EffectWrite
+	}
 }
 
 // look adds what the disk says, as the kernel does.
@@ -110,14 +144,10 @@ func (b *Bench) look(in *policy.Input) {
 
 // sameNames lets file_path and path stand for each other: whichever of the two
 // the tool does not know is given the other's name.
-func sameNames(spec tool.Spec, args []byte) ([]byte, error) {
-	var given map[string]jsontext.Value
-	if err := json.Unmarshal(args, &given); err != nil {
-		return nil, fmt.Errorf("the arguments of %s are one JSON object: %w", spec.Name, err)
-	}
+func sameNames(spec tool.Spec, given map[string]jsontext.Value, args []byte) ([]byte, error) {
 	for have, want := range map[string]string{"path": "file_path", "file_path": "path"} {
 		v, ok := given[have]
-		if !ok || given[want] != nil || bytes.Contains([]byte(spec.Schema), []byte(`"`+have+`"`)) || !bytes.Contains([]byte(spec.Schema), []byte(`"`+want+`"`)) {
+		if !ok || given[want] != nil || strings.Contains(spec.Schema, `"`+have+`"`) || !strings.Contains(spec.Schema, `"`+want+`"`) {
 			continue
 		}
 		delete(given, have)
