@@ -31,6 +31,10 @@ type Log struct {
 	closed bool
 	wake   chan struct{} // capacity 1: the queue is not empty, or the log was closed
 
+	// entries are used again: one is 1.5 KiB, and the collector would run on
+	// the core that the callers need.
+	entries sync.Pool
+
 	ended    chan struct{}      // closed when the writer has ended
 	cancel   context.CancelFunc // stops the check of the older rows
 	verified chan struct{}      // closed when every row there was at the start has been checked
@@ -44,15 +48,13 @@ type entry struct {
 	done   chan error // capacity 1
 }
 
-// entries are used again: one is 1.5 KiB, and the collector would run on the
-// core that the callers need.
-var entries = sync.Pool{New: func() any {
+func newEntry() any {
 	e := &entry{done: make(chan error, 1)}
 	for i := range e.args {
 		e.args[i].Ordinal = i + 1
 	}
 	return e
-}}
+}
 
 // newestAtStart is how many rows Open checks before it returns, the newest
 // first of all; about 0.1 s on one core. The older ones are checked in the background and
@@ -75,7 +77,7 @@ func Open(dir string, now func() time.Time) (*Log, error) {
 	l := &Log{
 		files: chain.In(dir), now: now,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), verified: make(chan struct{}),
-		cancel: func() {},
+		cancel: func() {}, entries: sync.Pool{New: newEntry},
 	}
 	if err := durable.Private(dir); err != nil {
 		return nil, fmt.Errorf("open the record: %w", err)
@@ -146,7 +148,7 @@ type brokenError struct{ *chain.Break }
 
 func (e brokenError) Error() string {
 	at := ""
-	if e.Row > 0 {
+	if e.Row != 0 {
 		at = fmt.Sprintf(" at row %d", e.Row)
 	}
 	return fmt.Sprintf("record broken%s (%s); run reeve audit verify, then reeve audit reseal --keep-broken", at, e.Kind)
@@ -189,7 +191,7 @@ func (l *Log) Append(ctx context.Context, r reeve.Record) error {
 	l.signal()
 	select {
 	case err := <-e.done:
-		entries.Put(e) // the writer has let go of it
+		l.entries.Put(e) // the writer has let go of it
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("record not known to be written: %w", ctx.Err())
@@ -211,7 +213,7 @@ func (l *Log) entry(r reeve.Record) *entry {
 	if r.Time.IsZero() {
 		r.Time = l.now()
 	}
-	e := entries.Get().(*entry)
+	e := l.entries.Get().(*entry)
 	e.intent = r.Phase == reeve.PhaseIntent
 	vals := chain.Values(&r)
 	e.leaf = chain.Leaf(vals[:])

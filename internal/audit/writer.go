@@ -137,11 +137,7 @@ func (w *writer) checkRows(ctx context.Context, at chain.Anchor) (old chain.Anch
 	}
 	if first := newest.ID - newestAtStart; first > 0 {
 		old.ID = first
-		err := w.conn.Query(ctx, "SELECT hash FROM tool_executions WHERE id = ?", []driver.Value{first}, func(v []driver.Value) error {
-			old.Hash = chain.HashOf(v[0])
-			return nil
-		})
-		if err != nil {
+		if old.Hash, err = w.conn.HashAt(ctx, first); err != nil {
 			return old, err
 		}
 	}
@@ -164,15 +160,12 @@ func (w *writer) checkRows(ctx context.Context, at chain.Anchor) (old chain.Anch
 }
 
 // checkAnchored looks at the anchored row alone, where it is not among the newest.
-func (w *writer) checkAnchored(ctx context.Context, at chain.Anchor) (broken *chain.Break, err error) {
-	broken = chain.Found(at.ID, chain.KindReplaced, "the row that the anchor names is gone or has another hash")
-	err = w.conn.Query(ctx, "SELECT hash FROM tool_executions WHERE id = ?", []driver.Value{at.ID}, func(v []driver.Value) error {
-		if chain.HashOf(v[0]) == at.Hash {
-			broken = nil
-		}
-		return nil
-	})
-	return broken, err
+func (w *writer) checkAnchored(ctx context.Context, at chain.Anchor) (*chain.Break, error) {
+	hash, err := w.conn.HashAt(ctx, at.ID)
+	if err != nil || hash == at.Hash {
+		return nil, err
+	}
+	return chain.Found(at.ID, chain.KindReplaced, "the row that the anchor names is gone or has another hash"), nil
 }
 
 func (w *writer) lastRow(ctx context.Context) (last chain.Anchor, err error) {

@@ -45,7 +45,7 @@ func (k *Checker) Run(ctx context.Context, low, first int64, prev Hash, high int
 			want++
 			return nil
 		})
-	if err != nil && err != errStop {
+	if err != nil && !errors.Is(err, errStop) {
 		return err
 	}
 	if k.Broken == nil && high >= k.Anchor.ID && want <= k.Anchor.ID {
@@ -135,7 +135,13 @@ func (k *Checker) classify(ctx context.Context, v []driver.Value, sum, prev Hash
 	if err != nil {
 		return nil, err
 	}
+	twin, err := k.Conn.HashAt(ctx, written)
+	if err != nil {
+		return nil, err
+	}
 	switch {
+	case written != 0 && written < id && twin == hash:
+		return &Break{id, KindInserted, fmt.Sprintf("it is a copy of row %d", written)}, nil
 	case written == id && id > 1 && ownPrev != prev:
 		// The row is whole and names another predecessor: the one before it
 		// was rewritten, hash and all.

@@ -125,3 +125,13 @@ func Damaged(err error) bool {
 	}
 	return false
 }
+
+// HashAt is the hash of row id as it stands; the zero Hash where there is no
+// such row.
+func (c *Conn) HashAt(ctx context.Context, id int64) (h Hash, err error) {
+	err = c.Query(ctx, "SELECT hash FROM tool_executions WHERE id = ?", []driver.Value{id}, func(v []driver.Value) error {
+		h = HashOf(v[0])
+		return nil
+	})
+	return h, err
+}
