@@ -36,3 +36,7 @@ func TestWhatARunPlantsIsQuarantined(t *testing.T) {
 func TestHonestWorkSucceedsInside(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Work(t, wall(t)) })
 }
+
+func TestAContainedShellHasATerminalOfItsOwn(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Terminal(t, wall(t)) })
+}

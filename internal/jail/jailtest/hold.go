@@ -117,9 +117,14 @@ func Hold(t *testing.T, wall jail.Wall) {
 		}
 		defer leak.Close()
 		syscall.Syscall(syscall.SYS_FCNTL, leak.Fd(), syscall.F_SETFD, 0)
-		c := b.Shell(t, b.Plan(t, "agent", jail.Options{Net: &none}), jail.Limits{}, "ls -l /proc/$$/fd | sed 1d | wc -l; env | grep -c REEVE_ || true; cat | wc -c")
-		if got := strings.Fields(c.Stdout.Text); !slices.Equal(got, []string{"3", "1", "0"}) {
-			t.Errorf("descriptors, variables of ours, bytes of input: %v, want 3 1 0", got)
+		plan := b.Plan(t, "agent", jail.Options{Net: &none})
+		c, err := jail.Output(t.Context(), wall, b.Permit(), digest, plan, []string{"ls", "/proc/self/fd"}, jail.Limits{})
+		if err != nil || c.Stdout.Text != "0\n1\n2\n3\n" { // the last one is the directory that is listed
+			t.Errorf("descriptors inside: %q %v", c.Stdout.Text, err)
+		}
+		c = b.Shell(t, plan, jail.Limits{}, "env | grep -c REEVE_; cat | wc -c")
+		if got := strings.Fields(c.Stdout.Text); !slices.Equal(got, []string{"1", "0"}) {
+			t.Errorf("variables of ours and bytes of input: %v, want 1 0", got)
 		}
 	})
 	t.Run("a listener inside is not reached from outside", func(t *testing.T) { listenerInside(t, wall) })
