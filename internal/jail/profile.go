@@ -136,7 +136,7 @@ func fold(plan *Plan) {
 		return tree.Within(plan.Workspace, dir) && dir != top
 	})
 	plan.Notes = append(plan.Notes, "many protected names: directories above nested repositories can be moved during the run; moved ones are found after it")
-	if len(plan.Pin)+len(plan.Protect) <= 3*foldBinds {
+	if len(plan.Pin)+len(plan.Protect) <= 2*foldBinds {
 		return
 	}
 	var whole []string

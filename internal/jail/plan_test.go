@@ -1,0 +1,362 @@
+package jail
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// house is a throw-away home, workspace and state.
+type house struct{ base, home, ws, state string }
+
+func newHouse(t testing.TB) house {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := house{base, filepath.Join(base, "home"), filepath.Join(base, "home/work/ws"), filepath.Join(base, "home/.local/state/reeve")}
+	for _, dir := range []string{h.ws, h.state} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+func (h house) put(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(h.base, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (h house) place() Place {
+	return Place{Workspace: h.ws, Home: h.home, State: []string{h.state}, Env: []string{"PATH=/usr/bin:/bin"}}
+}
+
+func (h house) plan(t testing.TB, profile string, opts Options) Plan {
+	t.Helper()
+	p, err := ProfileNamed(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := p.Plan(h.place(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// under lists what of paths lies below dir, relative to it.
+func under(dir string, paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if rel, ok := strings.CutPrefix(p, dir+"/"); ok {
+			out = append(out, rel)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestRootsThatWouldGiveTheMachineAwayAreRefused(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/.ssh/id", "home/file")
+	outside := t.TempDir()
+	if err := os.Symlink("/", filepath.Join(h.base, "root")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(h.home, filepath.Join(h.base, "athome")); err != nil {
+		t.Fatal(err)
+	}
+	many := make([]string, MaxRoots+1)
+	for i := range many {
+		many[i] = outside
+	}
+	for name, change := range map[string]func(*Place, *Options){
+		"workspace /":                  func(p *Place, _ *Options) { p.Workspace = "/" },
+		"workspace home":               func(p *Place, _ *Options) { p.Workspace = h.home },
+		"workspace above home":         func(p *Place, _ *Options) { p.Workspace = h.base },
+		"workspace link to /":          func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "root") },
+		"workspace link to home":       func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "athome") },
+		"workspace missing":            func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "none") },
+		"workspace a file":             func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, "file") },
+		"workspace relative":           func(p *Place, _ *Options) { p.Workspace = "ws" },
+		"workspace empty":              func(p *Place, _ *Options) { p.Workspace = "" },
+		"workspace with newline":       func(p *Place, _ *Options) { p.Workspace = h.ws + "\n" },
+		"workspace with zero":          func(p *Place, _ *Options) { p.Workspace = h.ws + "\x00" },
+		"workspace too long":           func(p *Place, _ *Options) { p.Workspace = "/" + strings.Repeat("a", 4096) },
+		"workspace is Reeve's state":   func(p *Place, _ *Options) { p.Workspace = h.state },
+		"workspace in Reeve's state":   func(p *Place, _ *Options) { p.State = []string{filepath.Dir(h.ws)} },
+		"workspace holds the state":    func(p *Place, _ *Options) { p.State = []string{filepath.Join(h.ws, "reeve")} },
+		"workspace holds credentials":  func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, ".ssh") },
+		"working directory elsewhere":  func(p *Place, _ *Options) { p.Dir = outside },
+		"working directory missing":    func(p *Place, _ *Options) { p.Dir = filepath.Join(h.ws, "none") },
+		"home missing":                 func(p *Place, _ *Options) { p.Home = filepath.Join(h.base, "none") },
+		"write /":                      func(_ *Place, o *Options) { o.Write = []string{"/"} },
+		"write home":                   func(_ *Place, o *Options) { o.Write = []string{h.home} },
+		"write home by a link":         func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.base, "athome")} },
+		"write home by dots":           func(_ *Place, o *Options) { o.Write = []string{h.ws + "/../.."} },
+		"write above the state":        func(_ *Place, o *Options) { o.Write = []string{filepath.Dir(filepath.Dir(h.state))} },
+		"write .local":                 func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".local")} },
+		"write credentials":            func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".ssh")} },
+		"write /etc":                   func(_ *Place, o *Options) { o.Write = []string{"/etc"} },
+		"write /tmp":                   func(_ *Place, o *Options) { o.Write = []string{"/tmp"} },
+		"write a relative one":         func(_ *Place, o *Options) { o.Write = []string{"."} },
+		"write a missing one":          func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.base, "none")} },
+		"write too many":               func(_ *Place, o *Options) { o.Write = many },
+		"write with escape":            func(_ *Place, o *Options) { o.Write = []string{outside + "\x1b"} },
+		"cache outside Reeve's folder": func(p *Place, _ *Options) { p.Cache = outside },
+		"hide a relative path":         func(_ *Place, o *Options) { o.Mask = []string{"x"} },
+	} {
+		for _, p := range Profiles()[:2] {
+			at, opts := h.place(), Options{}
+			change(&at, &opts)
+			if plan, err := p.Plan(at, opts); err == nil {
+				t.Errorf("%s in %s: made a plan with workspace %s and writes %v", name, p.Name, plan.Workspace, plan.Write)
+			}
+		}
+	}
+}
+
+func TestEveryRootOfAPlanIsCanonical(t *testing.T) {
+	h := newHouse(t)
+	out := t.TempDir()
+	if err := os.Symlink(h.ws, filepath.Join(h.base, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(h.ws, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	at := h.place()
+	at.Workspace, at.Dir = filepath.Join(h.base, "link/./sub/.."), filepath.Join(h.base, "link/sub")
+	plan, err := Profiles()[0].Plan(at, Options{Write: []string{out + "/../" + filepath.Base(out), out}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Workspace != h.ws || plan.Dir != filepath.Join(h.ws, "sub") || !slices.Equal(plan.Write, []string{real}) {
+		t.Errorf("workspace %s, dir %s, writes %v", plan.Workspace, plan.Dir, plan.Write)
+	}
+}
+
+func TestTheProfilesSayWhatTheyAllow(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/work/ws/.git/config", "home/work/ws/.git/hooks/x", "home/.claude/projects/x", "home/.codex/auth.json")
+	agent, strict, ro := h.plan(t, "", Options{}), h.plan(t, "strict", Options{}), h.plan(t, "read-only", Options{})
+	if agent.Profile != "agent" || agent.Net != UnrestrictedNetwork || agent.NoUnix || agent.ReadOnly || len(under(h.home, agent.Write)) != 2 {
+		t.Errorf("agent: %+v", agent)
+	}
+	if strict.Net != NetNone || !strict.NoUnix || strict.ReadOnly || len(strict.Write) != 0 || !slices.Contains(strict.Protect, filepath.Join(h.ws, ".git")) ||
+		!slices.Contains(strict.Mask, filepath.Join(h.home, ".codex/auth.json")) {
+		t.Errorf("strict: %+v", strict)
+	}
+	if ro.Net != NetNone || !ro.NoUnix || !ro.ReadOnly || len(ro.Write) != 0 {
+		t.Errorf("read-only: %+v", ro)
+	}
+	none := NetNone
+	if p := h.plan(t, "agent", Options{Net: &none, ReadOnly: true}); p.Net != NetNone || !p.ReadOnly {
+		t.Errorf("asked for no network and no writing: %+v", p)
+	}
+	if _, err := ProfileNamed("loose"); err == nil {
+		t.Error("an unknown profile was found")
+	}
+	if (Profile{}).Net != NetNone || (Plan{}).Net != NetNone {
+		t.Error("the zero value has a network")
+	}
+}
+
+func TestWhatStartsProgramsIsProtectedPresentOrNot(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/work/ws/.git/config", "home/work/ws/.git/hooks/pre-commit", "home/work/ws/.git/HEAD", "home/work/ws/.vscode/tasks.json",
+		"home/work/ws/deep/er/.git/config", "home/work/ws/deep/er/.envrc", "home/work/ws/.git/modules/a/b/HEAD", "home/work/ws/.git/modules/a/b/config",
+		"home/work/ws/.git/worktrees/w/commondir", "home/work/ws/node_modules/pkg/.git/config", "home/work/ws/.githooks/x")
+	if err := os.WriteFile(filepath.Join(h.ws, ".git/config"), []byte("[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.inc\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plan := h.plan(t, "agent", Options{})
+	protect, pin, absent := under(h.ws, plan.Protect), under(h.ws, plan.Pin), under(h.ws, plan.Absent)
+	for _, want := range []string{".git/config", ".git/hooks", ".vscode", "deep/er/.git/config", "deep/er/.envrc", ".git/modules/a/b/config", ".git/worktrees/w/commondir", ".githooks"} {
+		if !slices.Contains(protect, want) {
+			t.Errorf("%s is not protected: %v", want, protect)
+		}
+	}
+	for _, want := range []string{".git", "deep", "deep/er", "deep/er/.git", ".git/modules", ".git/modules/a", ".git/modules/a/b", ".git/worktrees/w"} {
+		if !slices.Contains(pin, want) {
+			t.Errorf("%s is not pinned: %v", want, pin)
+		}
+	}
+	for _, want := range []string{".mcp.json", ".reeve", ".claude", ".git/commondir", ".git/config.worktree", ".git/info/attributes", "deep/er/.vscode", "deep/er/.git/hooks", ".git/modules/a/b/hooks", ".git/worktrees/w/config.worktree", "shared.inc"} {
+		if !slices.Contains(absent, want) {
+			t.Errorf("%s is not watched for: %v", want, absent)
+		}
+	}
+	if slices.ContainsFunc(protect, func(p string) bool { return strings.HasPrefix(p, "node_modules") }) {
+		t.Errorf("installed packages were entered: %v", protect)
+	}
+	if len(plan.Repos) != 2 {
+		t.Errorf("repositories: %+v", plan.Repos)
+	}
+}
+
+func TestManyRepositoriesAreFoldedSoThatTheBindsStayFew(t *testing.T) {
+	h := newHouse(t)
+	for i := range 60 {
+		h.put(t, "home/work/ws/r/"+string(rune('A'+i/10))+string(rune('0'+i%10))+"/.git/config", "home/work/ws/r/"+string(rune('A'+i/10))+string(rune('0'+i%10))+"/.git/hooks/x")
+	}
+	plan := h.plan(t, "agent", Options{})
+	if n := len(plan.Pin) + len(plan.Protect); n > 80 {
+		t.Errorf("%d binds", n)
+	}
+	for _, r := range plan.Repos {
+		if !slices.Contains(plan.Protect, r.Git) {
+			t.Errorf("%s is open", r.Git)
+		}
+	}
+	if len(plan.Notes) == 0 {
+		t.Error("nobody is told")
+	}
+}
+
+func TestAgentFoldersKeepTheirSettingsAndOnlyRealOnesAreGranted(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/.claude/settings.json", "home/.claude/hooks/gate", "home/.claude/projects/p", "home/.claude.json", "elsewhere/config.toml")
+	if err := os.Symlink(filepath.Join(h.base, "elsewhere"), filepath.Join(h.home, ".codex")); err != nil {
+		t.Fatal(err)
+	}
+	plan := h.plan(t, "agent", Options{})
+	if got := under(h.home, plan.Write); !slices.Equal(got, []string{".claude"}) {
+		t.Errorf("granted %v", got)
+	}
+	if got := under(h.home, plan.Protect); !slices.Equal(got, []string{".claude/hooks", ".claude/settings.json"}) {
+		t.Errorf("protected %v", got)
+	}
+	if got := under(h.home, plan.Private); !slices.Equal(got, []string{".claude.json"}) {
+		t.Errorf("private %v", got)
+	}
+	for _, want := range []string{"settings*.json", "mcp*.json", "plugins", "commands", "agents", "config.toml", "shell-snapshots"} {
+		if !slices.Contains(plan.Absent, filepath.Join(h.home, ".claude", want)) {
+			t.Errorf("%s is not watched for", want)
+		}
+	}
+	if !slices.ContainsFunc(plan.Notes, func(n string) bool { return strings.Contains(n, ".codex") }) {
+		t.Errorf("nobody is told of the linked folder: %v", plan.Notes)
+	}
+}
+
+func TestCredentialsSocketsAndReevesStateAreMaskedLast(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/.ssh/id", "home/.aws/credentials", "home/.netrc", "home/.config/gh/hosts.yml", "home/.mozilla/x", "home/real-npmrc", "home/extra/secret")
+	if err := os.Symlink("real-npmrc", filepath.Join(h.home, ".npmrc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(h.home, ".netrc"), filepath.Join(h.ws, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(h.home, ".ssh/id"), filepath.Join(h.ws, "alias2")); err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []string{"agent", "strict"} {
+		plan := h.plan(t, profile, Options{Mask: []string{filepath.Join(h.home, "extra")}})
+		got := under(h.home, plan.Mask)
+		for _, want := range []string{".ssh", ".aws", ".netrc", ".config/gh", ".mozilla", "real-npmrc", "work/ws/alias", "work/ws/alias2", "extra"} {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %s is not hidden: %v", profile, want, got)
+			}
+		}
+		if last := plan.Mask[len(plan.Mask)-1]; last != h.state {
+			t.Errorf("%s: the last mask is %s, want Reeve's state", profile, last)
+		}
+	}
+}
+
+func TestTheEnvironmentIsAnAllowListThenAScrub(t *testing.T) {
+	h := newHouse(t)
+	at := h.place()
+	at.Env = []string{"PATH=/bin", "LANG=C", "LC_TIME=C", "FOO=bar", "GITHUB_TOKEN=x", "LD_PRELOAD=x", "NODE_OPTIONS=x", "BASH_ENV=x", "GIT_DIR=x", "SSH_AUTH_SOCK=/x", "TMPDIR=/elsewhere",
+		"EDITOR=sk-abcdef", "HTTPS_PROXY=http://u:p@h", "http_proxy=http://h:1", "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "OPENAI_API_KEY=o", "SHELL=() { :;}", "HOME=/wrong"}
+	env := func(profile string, opts Options) []string {
+		p, err := ProfileNamed(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := p.Plan(at, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Env
+	}
+	make := env("agent", Options{Argv: []string{"make"}})
+	for _, want := range []string{"PATH=/bin", "LANG=C", "LC_TIME=C", "http_proxy=http://h:1", "TMPDIR=/tmp", "HOME=" + h.home} {
+		if !slices.Contains(make, want) {
+			t.Errorf("%s did not pass: %v", want, make)
+		}
+	}
+	for _, kv := range make {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains([]string{"FOO", "GITHUB_TOKEN", "LD_PRELOAD", "NODE_OPTIONS", "BASH_ENV", "GIT_DIR", "SSH_AUTH_SOCK", "EDITOR", "HTTPS_PROXY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "SHELL"}, name) {
+			t.Errorf("%s passed", kv)
+		}
+	}
+	for _, argv := range [][]string{{"/usr/local/bin/claude", "-p"}, {"npx", "-y", "@anthropic-ai/claude-code@2"}} {
+		claude := env("agent", Options{Argv: argv})
+		if !slices.Contains(claude, "ANTHROPIC_API_KEY=k") || !slices.Contains(claude, "ANTHROPIC_BASE_URL=http://127.0.0.1:1") || slices.Contains(claude, "OPENAI_API_KEY=o") {
+			t.Errorf("%v: %v", argv, claude)
+		}
+	}
+	if e := env("strict", Options{Argv: []string{"claude"}}); slices.Contains(e, "ANTHROPIC_API_KEY=k") {
+		t.Error("strict passes a key")
+	}
+	named := env("strict", Options{Pass: []string{"GITHUB_TOKEN"}, Set: []string{"REEVE_SESSION=1"}})
+	if !slices.Contains(named, "GITHUB_TOKEN=x") || !slices.Contains(named, "REEVE_SESSION=1") {
+		t.Errorf("named by a person: %v", named)
+	}
+}
+
+func TestALinkedWorktreeIsBelievedOnlyIfItsRepositoryPointsBack(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "main/.git/config", "main/.git/HEAD")
+	common := filepath.Join(h.base, "main/.git")
+	entry := filepath.Join(common, "worktrees/ws")
+	for name, text := range map[string]string{
+		filepath.Join(h.ws, ".git"): "gitdir: " + entry + "\n", filepath.Join(entry, "commondir"): "../..\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if plan := h.plan(t, "agent", Options{}); len(plan.Write) != 0 || len(plan.Notes) == 0 {
+		t.Errorf("granted %v to a pointer that nobody registered", plan.Write)
+	}
+	if err := os.WriteFile(filepath.Join(entry, "gitdir"), []byte(filepath.Join(h.ws, ".git")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plan := h.plan(t, "agent", Options{})
+	if !slices.Equal(plan.Write, []string{common}) || !slices.Contains(plan.Protect, filepath.Join(common, "config")) || !slices.Contains(plan.Protect, filepath.Join(h.ws, ".git")) {
+		t.Errorf("writes %v, protects %v", plan.Write, plan.Protect)
+	}
+	if plan := h.plan(t, "strict", Options{}); len(plan.Write) != 0 {
+		t.Errorf("strict grants %v", plan.Write)
+	}
+	if err := os.WriteFile(filepath.Join(entry, "commondir"), []byte("../../../evil\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if plan := h.plan(t, "agent", Options{}); len(plan.Write) != 0 {
+		t.Errorf("granted %v", plan.Write)
+	}
+}
