@@ -13,6 +13,11 @@ type Command struct {
 	Text     string    // its source text, for people
 	Marks    CommandMark
 	Why      string // for people: the first reason behind the marks
+
+	// Also is the same command spelled otherwise: without the options before
+	// its sub-command, or as the program that a module stands for. Deny and ask
+	// rules mean it too; an allow rule does not.
+	Also []Word
 }
 
 // Word is one word of a command.

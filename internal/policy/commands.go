@@ -44,14 +44,21 @@ func (j *judge) line(c *reeve.Command) *line {
 			l.texts = append(l.texts, text{s[i+1:], first[i+1:], match.SigOf(s[i+1:])})
 		}
 	}
-	add(l.own)
-	s := l.own
-	if p := c.Program(); p != "" && p != c.Words[0].Text {
-		s = p + l.own[len(c.Words[0].Text):]
+	each := func(words string) {
+		add(words)
+		if len(c.Wrappers) == 0 {
+			return
+		}
+		first, _, _ := strings.Cut(words, " ")
+		s := words[strings.LastIndexByte(first, '/')+1:]
+		for i := len(c.Wrappers) - 1; i >= 0; i-- {
+			s = c.Wrappers[i].Text + " " + s
+			add(s)
+		}
 	}
-	for i := len(c.Wrappers) - 1; i >= 0; i-- {
-		s = c.Wrappers[i].Text + " " + s
-		add(s)
+	each(l.own)
+	if len(c.Also) > 0 {
+		each((&reeve.Command{Words: c.Also}).Line())
 	}
 	return l
 }
@@ -261,6 +268,9 @@ func templates(c *reeve.Command) []match.Template {
 	}
 	alone := match.TemplateOf(c.Words, more)
 	out := []match.Template{alone}
+	if len(c.Also) > 0 {
+		out = append(out, match.TemplateOf(c.Also, more))
+	}
 	if i := strings.LastIndexByte(c.Words[0].Text, '/'); i >= 0 && c.Words[0].Known {
 		words := append([]reeve.Word{}, c.Words...)
 		words[0].Text = words[0].Text[i+1:]

@@ -164,7 +164,7 @@ func (j *judge) speaksOf(r *rule.Rule, p *spot) bool {
 // told: the path is not known, or everything below a folder is meant. What is
 // only possible does not outweigh the sandbox.
 func (j *judge) couldPath(e *reeve.Effect, p *spot, subject string, column reeve.Column) (finding, bool) {
-	if e.Path != "" && !e.Deep {
+	if e.Path != "" && (!e.Deep || onlyNames(e)) {
 		return finding{}, false
 	}
 	explicit := false
@@ -188,6 +188,14 @@ func (j *judge) couldPath(e *reeve.Effect, p *spot, subject string, column reeve
 	}
 	return finding{}, false
 }
+
+// onlyNames reports whether a path is read by a command that only reads and shows
+// the names below it, not what is in them.
+func onlyNames(e *reeve.Effect) bool {
+	return e.Kind == reeve.EffectRead && e.Command != nil && e.Command.Marks.Has(reeve.CommandReadOnly) && listers[e.Command.Program()]
+}
+
+var listers = map[string]bool{"ls": true, "dir": true, "vdir": true, "find": true, "fd": true, "fdfind": true, "tree": true, "du": true}
 
 // allowPath looks for a rule that covers the path: one on paths, one on the
 // tool, or the one that allowed the command whose operand the path is.

@@ -171,10 +171,11 @@ func (s Score) String() string {
 	return fmt.Sprintf("%d right, %d unsafe, %d noisy, %d weak", s.Right, s.Unsafe, s.Noisy, s.Weak)
 }
 
-// Run tries every case, writes one line for each miss to w, and counts. An
+// Run tries every case, writes each miss, and counts. An
 // error names the case that is itself at fault.
-func (b *Bench) Run(w io.Writer, file string, cases []Case) (Score, error) {
+func (b *Bench) Run(to io.Writer, file string, cases []Case) (Score, error) {
 	var s Score
+	w := visible{to}
 	for i := range cases {
 		c := &cases[i]
 		d, err := b.Try(c)

@@ -3,6 +3,8 @@ package trial
 import (
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy"
@@ -77,8 +79,10 @@ func part(e *reeve.Effect) Part {
 	return p
 }
 
-// Print writes the explanation for people.
-func (x *Explanation) Print(w io.Writer) {
+// Print writes the explanation for people, with what cannot be seen made
+// visible.
+func (x *Explanation) Print(to io.Writer) {
+	w := visible{to}
 	fmt.Fprintf(w, "%s: %s\n  by %s (%s), step %s, column %s\n", x.Verdict, x.Reason, x.Rule, x.Source, x.Step, x.Column)
 	if len(x.Effects) > 0 {
 		fmt.Fprintln(w, "it would:")
@@ -106,4 +110,26 @@ func (x *Explanation) Print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s %-5s %s: %s (%s) %s\n", mark, l.Verdict, l.Subject, l.Rule, l.Source, l.Note)
 	}
+}
+
+// visible writes text in which control characters other than line ends, and
+// characters that turn or hide text, are spelled out.
+type visible struct{ to io.Writer }
+
+func (v visible) Write(p []byte) (int, error) {
+	_, err := io.WriteString(v.to, Visible(string(p)))
+	return len(p), err
+}
+
+// Visible spells out what a terminal would obey or hide.
+func Visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' || r == ' ' || r == '\t' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
 }
