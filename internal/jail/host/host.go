@@ -149,7 +149,19 @@ func (p *process) reap() {
 	if err != nil && !errors.As(err, &status) {
 		p.err = fmt.Errorf("wait for program: %w", err)
 	}
+	p.awaitGroup()
 	close(p.done)
+}
+
+// awaitGroup waits until the killed rest of the group is gone; one that hangs
+// in the kernel is waited for no longer than a second. Signal 0 hits nobody,
+// so that a number given anew does no harm.
+func (p *process) awaitGroup() {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if errors.Is(syscall.Kill(-p.PID(), 0), syscall.ESRCH) {
+			return
+		}
+	}
 }
 
 func code(state *os.ProcessState) int {
