@@ -153,15 +153,34 @@ func (p *process) reap() {
 	close(p.done)
 }
 
-// awaitGroup waits until the killed rest of the group is gone; one that hangs
-// in the kernel is waited for no longer than a second. Signal 0 hits nobody,
-// so that a number given anew does no harm.
+// awaitGroup waits until nothing of the killed group runs any more; one that
+// hangs in the kernel is waited for no longer than a second. Signal 0 hits
+// nobody, so that a number given anew does no harm.
 func (p *process) awaitGroup() {
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if errors.Is(syscall.Kill(-p.PID(), 0), syscall.ESRCH) {
+		if errors.Is(syscall.Kill(-p.PID(), 0), syscall.ESRCH) || !groupRuns(p.PID()) {
 			return
 		}
 	}
+}
+
+// groupRuns looks for a member of a group that is not only a name waiting to
+// be taken back by process number one.
+func groupRuns(group int) bool {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if f := stat(pid); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" && f[0] != "X" {
+			return true
+		}
+	}
+	return false
 }
 
 func code(state *os.ProcessState) int {
@@ -232,15 +251,19 @@ func (p *process) Contains(pid int) bool {
 }
 
 func parent(pid int) int {
+	f := stat(pid)
+	if len(f) < 2 {
+		return 0
+	}
+	ppid, _ := strconv.Atoi(f[1])
+	return ppid
+}
+
+// stat reads the fields of a process behind its name: state, parent, group.
+func stat(pid int) []string {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0
+		return nil
 	}
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return 0
-	}
-	ppid, _ := strconv.Atoi(fields[1])
-	return ppid
+	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 }
