@@ -149,10 +149,21 @@ func (c *Client) connect(start bool) (*localsock.Conn, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	if conn, err = localsock.Dial(path, 2*time.Second); err != nil {
-		return nil, fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+	return dialSoon(path)
+}
+
+// dialSoon connects to a daemon that was just started, perhaps by another
+// caller, and may not listen yet.
+func dialSoon(path string) (*localsock.Conn, error) {
+	for deadline := time.Now().Add(StartLimit); ; time.Sleep(5 * time.Millisecond) {
+		conn, err := localsock.Dial(path, 2*time.Second)
+		if err == nil {
+			return conn, nil
+		}
+		if !absent(err) || time.Now().After(deadline) {
+			return nil, fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+		}
 	}
-	return conn, nil
 }
 
 func absent(err error) bool {

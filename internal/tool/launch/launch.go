@@ -8,7 +8,9 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -109,7 +111,12 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 		return tool.Denied("the boundary is missing here, and a run never goes without one; see reeve doctor")
 	}
 	p, err := t.wall.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return reeve.Result{Status: reeve.StatusError, ExitCode: NotFound, Error: err.Error()}
+	case errors.Is(err, fs.ErrPermission):
+		return reeve.Result{Status: reeve.StatusError, ExitCode: NotRunnable, Error: err.Error()}
+	case err != nil:
 		return tool.Failed("start %s: %v", j.Cmd.Argv[0], err)
 	}
 	if err := j.Started(p); err != nil {
@@ -127,6 +134,12 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 	}
 	return r
 }
+
+// What a shell answers for a program that it cannot start (POSIX, 2.8.2).
+const (
+	NotRunnable = 126
+	NotFound    = 127
+)
 
 // StopGrace is how long a tree may take to end after SIGTERM (contract Y74).
 const StopGrace = 2 * time.Second

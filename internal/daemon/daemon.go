@@ -1,0 +1,293 @@
+// Package daemon is the wiring: every list of tools, walls and doors is here
+// to read. One daemon serves one state directory for one person; it decides,
+// asks and records, and owns every process that it starts.
+//
+// [Run] takes the lock on the state directory, opens the record, binds the
+// sockets, says "ok" on its ready pipe, and serves until a signal or the
+// command down. It ends by refusing what is pending, stopping what runs, and
+// flushing the record within three seconds.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/audit"
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/ingress/api"
+	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/kernel"
+	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/safepath"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// Options place a daemon.
+type Options struct {
+	Paths  config.Paths
+	Build  string
+	Getenv func(string) string
+	Ready  io.WriteCloser // told "ok", or why not; may be nil
+	Log    io.Writer
+	Wall   jail.Wall // nil = the boundary of this machine
+}
+
+// ErrServed: another daemon holds this state directory.
+var ErrServed = errors.New("another daemon serves this state directory")
+
+// flushLimit bounds the last flush (contract Y106).
+const flushLimit = 3 * time.Second
+
+// Daemon is one running daemon.
+type Daemon struct {
+	opt      Options
+	conf     *config.Config
+	started  time.Time
+	log      *audit.Log
+	clean    *redact.Redactor
+	broker   *approval.Broker
+	store    *session.Store
+	layers   *layers
+	disk     *safepath.Disk
+	wall     jail.Wall
+	boundary *boundary
+	tools    *toolbox
+	kernel   *kernel.Kernel
+	api      *api.Server
+	socket   string
+	exe      string
+	exeStat  os.FileInfo
+	trust    *trust
+
+	stop     context.CancelFunc
+	stopping chan struct{}
+	stopOnce sync.Once
+
+	hooked func(reeve.Decision) // tests look at a hook's decision here; nil otherwise
+
+	mu    sync.Mutex // guards trees
+	trees map[string]tree
+}
+
+// tree is what runs in one session.
+type tree struct {
+	hook *localsock.Listener
+	proc jail.Process // nil until started
+}
+
+// Run serves until ctx ends, a signal comes or a client says down.
+func Run(ctx context.Context, opt Options) error { return run(ctx, opt, nil) }
+
+// run tells built of the daemon before it serves.
+func run(ctx context.Context, opt Options, built func(*Daemon)) (err error) {
+	told := false
+	tell := func(word string) {
+		if opt.Ready != nil && !told {
+			io.WriteString(opt.Ready, word)
+			opt.Ready.Close()
+			told = true
+		}
+	}
+	defer func() {
+		if err != nil {
+			tell(err.Error())
+		}
+	}()
+	syscall.Umask(0o077)
+	if err := durable.MkdirAll(opt.Paths.State); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	lock, err := durable.TryLock(filepath.Join(opt.Paths.State, "daemon.lock"))
+	if err != nil {
+		if held, lerr := durable.Locked(filepath.Join(opt.Paths.State, "daemon.lock")); lerr == nil && held {
+			return ErrServed
+		}
+		return fmt.Errorf("take the lock on the state directory: %w", err)
+	}
+	defer lock.Close()
+	d, err := open(opt)
+	if err != nil {
+		return err
+	}
+	defer d.log.Close()
+	if built != nil {
+		built(d)
+	}
+	return d.serve(ctx, tell)
+}
+
+// open builds every room, the innermost first.
+func open(opt Options) (*Daemon, error) {
+	d := &Daemon{opt: opt, started: time.Now(), stopping: make(chan struct{}), trees: map[string]tree{}}
+	var err error
+	if d.exe, err = os.Executable(); err != nil {
+		return nil, fmt.Errorf("find the reeve program: %w", err)
+	}
+	d.exeStat, _ = os.Stat(d.exe)
+	if err := durable.MkdirAll(cacheDir(opt.Paths)); err != nil {
+		return nil, fmt.Errorf("make the cache of the sandbox: %w", err)
+	}
+	if d.conf, err = config.Load(opt.Paths.Config); err != nil {
+		return nil, err
+	}
+	if d.clean, err = cleaner(d.conf, opt.Getenv); err != nil {
+		return nil, err
+	}
+	if d.trust, err = openTrust(opt.Paths.State); err != nil {
+		return nil, err
+	}
+	if d.store, err = session.Open(opt.Paths.State, d.conf.Gate.MaxCalls, time.Now, newID); err != nil {
+		return nil, err
+	}
+	if d.log, err = audit.Open(opt.Paths.State, time.Now); err != nil {
+		return nil, err
+	}
+	d.broker = approval.New(time.Now)
+	d.layers = newLayers(opt.Paths, d.trust)
+	d.disk = safepath.NewDisk(safepath.Options{Home: opt.Paths.Home, State: own(opt.Paths)})
+	if d.wall = opt.Wall; d.wall == nil {
+		d.wall = walls(opt.Paths)
+	}
+	d.boundary = &boundary{wall: d.wall}
+	if err := d.wire(); err != nil {
+		d.log.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// wire joins the rooms to the kernel and the kernel to the doors.
+func (d *Daemon) wire() error {
+	var err error
+	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf); err != nil {
+		return err
+	}
+	d.kernel = kernel.New(kernel.Config{
+		Tools: d.tools, Check: d.tools, Sessions: sessions{d}, Disk: d.disk, Broker: d.broker,
+		Audit: counted{d.log, d.store}, Clean: cleaned{d.clean}, Now: time.Now, NewID: newID,
+		Limits: kernel.Limits{
+			Question: config.Duration(d.conf.Approval.Deadline), Hook: 30 * time.Second,
+			Intent: config.Duration(d.conf.Audit.IntentTimeout), Run: 15 * time.Minute, Depth: d.conf.Gate.MaxDepth,
+		},
+	})
+	mode, err := reeve.ParseMode(d.conf.Gate.Mode)
+	if err != nil {
+		return err
+	}
+	d.api = &api.Server{
+		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
+		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,
+		Hook: newHookDoor(d, mode),
+		Run: &rundoor.Door{
+			Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.wall, Launch: d.tools.launch, Now: time.Now, NewID: newID,
+			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
+			Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
+		},
+	}
+	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile
+	return nil
+}
+
+// own are Reeve's own directories, hidden from every session.
+func own(p config.Paths) []string { return []string{p.Config, p.State, p.Data, "/etc/reeve"} }
+
+// cacheDir is where tools inside a boundary may keep what they build.
+func cacheDir(p config.Paths) string { return filepath.Join(p.State, "cache") }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// serve binds the control socket and waits for the end.
+func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
+	ctx, d.stop = context.WithCancel(ctx)
+	defer d.stop()
+	ctx, unsignal := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer unsignal()
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	var err error
+	if d.socket, err = localsock.Path(d.opt.Paths.State, wire.ControlSocket, d.opt.Getenv); err != nil {
+		return err
+	}
+	l, err := localsock.Listen(d.socket)
+	if err != nil {
+		return err
+	}
+	d.closeLeftovers(ctx)
+	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer endWork()
+	var accepting sync.WaitGroup
+	accepting.Go(func() { d.api.Serve(work, l, "") })
+	tell("ok")
+	go d.boundary.state() // tried now, so that the first call need not wait
+	fmt.Fprintf(d.opt.Log, "%s serving %s, build %s, audit %s\n", time.Now().UTC().Format(time.RFC3339), d.socket, d.opt.Build, d.auditState())
+	select {
+	case <-ctx.Done():
+	case <-d.stopping:
+	}
+	return d.end(l, endWork, &accepting)
+}
+
+// end stops in order: no new requests, every question denied, every tree
+// stopped, every connection answered, the record flushed.
+func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, accepting *sync.WaitGroup) error {
+	l.Close()
+	accepting.Wait()
+	d.broker.Close()
+	d.mu.Lock()
+	for _, t := range d.trees {
+		if t.proc != nil {
+			go t.proc.Stop(jailGrace)
+		}
+	}
+	d.mu.Unlock()
+	done := make(chan struct{})
+	go func() { d.api.Wait(); close(done) }()
+	timer := time.NewTimer(flushLimit)
+	defer timer.Stop()
+	endWork()
+	select {
+	case <-done:
+	case <-timer.C:
+		fmt.Fprintf(d.opt.Log, "%s stopped waiting for connections after %s\n", time.Now().UTC().Format(time.RFC3339), flushLimit)
+	}
+	return d.log.Close()
+}
+
+// closeLeftovers gives calls of sessions that no daemon remembers an outcome:
+// unknown, after 24 hours.
+func (d *Daemon) closeLeftovers(ctx context.Context) {
+	left, err := d.log.OpenIntents("", time.Now().Add(-24*time.Hour))
+	if err != nil {
+		fmt.Fprintf(d.opt.Log, "look for calls without an outcome: %v\n", err)
+		return
+	}
+	for _, r := range left {
+		r.Phase, r.Time, r.Status, r.Summary = reeve.PhaseOutcome, time.Now(), reeve.StatusUnknown, "no outcome was ever reported"
+		if err := d.log.Append(ctx, r); err != nil {
+			fmt.Fprintf(d.opt.Log, "record an unknown outcome: %v\n", err)
+			return
+		}
+	}
+}
+
+func (d *Daemon) auditState() string {
+	if err := d.log.Broken(); err != nil {
+		return err.Error()
+	}
+	return "good"
+}

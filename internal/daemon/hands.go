@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/host"
+	"github.com/reeve-gate/reeve/internal/tool"
+)
+
+// hands runs the programs of our own tools: inside the session's boundary,
+// without a network, or on the host where a person or a rule let the call out.
+type hands struct {
+	wall  jail.Wall
+	paths config.Paths
+	conf  *config.Config
+}
+
+// Output runs argv to its end and keeps the tail of its streams.
+func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []string, wall time.Duration) (jail.Captured, error) {
+	limits := jail.Limits{Wall: wall}
+	if !c.Contained {
+		plan := jail.Plan{Profile: "host", Workspace: c.Place.Workspace, Dir: dir, Env: append(h.hostEnv(), env...)}
+		return jail.Output(ctx, host.Wall{}, c.Permit, c.Digest, plan, argv, limits)
+	}
+	profile, err := jail.ProfileNamed(c.Profile)
+	if err != nil {
+		return jail.Captured{}, err
+	}
+	none := jail.NetNone
+	plan, err := profile.Plan(
+		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Env: os.Environ()},
+		jail.Options{Argv: argv, Write: h.conf.Sandbox.Write, Net: &none, Set: env})
+	if err != nil {
+		return jail.Captured{}, err
+	}
+	before := jail.Snapshot(plan, time.Now())
+	out, err := jail.Output(ctx, h.wall, c.Permit, c.Digest, plan, argv, limits)
+	if q := before.Quarantine(); len(q.Quarantined) > 0 {
+		note := "reeve: moved out of the workspace, since it would steer programs: " + strings.Join(q.Quarantined, ", ")
+		out.Stderr.Text += note + "\n"
+	}
+	return out, err
+}
+
+// hostEnv is what a program on the host gets: where things are, the language,
+// and nothing that loads code or carries a secret.
+func (h hands) hostEnv() []string {
+	env := []string{"HOME=" + h.paths.Home}
+	for _, kv := range os.Environ() {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ":
+			env = append(env, kv)
+		}
+	}
+	return env
+}

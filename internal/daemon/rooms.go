@@ -1,0 +1,197 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/audit"
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/flow"
+	"github.com/reeve-gate/reeve/internal/ingress/args"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/probe"
+	"github.com/reeve-gate/reeve/internal/kernel"
+	"github.com/reeve-gate/reeve/internal/policy"
+	"github.com/reeve-gate/reeve/internal/policy/load"
+	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/safepath"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/tool"
+	"github.com/reeve-gate/reeve/internal/tool/files"
+	"github.com/reeve-gate/reeve/internal/tool/foreign"
+	"github.com/reeve-gate/reeve/internal/tool/git"
+	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/tool/shell"
+)
+
+// walls is the boundary of this machine, tried before it is trusted.
+func walls(p config.Paths) jail.Wall { return probe.New(&bwrap.Wall{}, p.State) }
+
+// readyFor is how long an answer about the boundary is taken as it was: a
+// decision does not look at the disk for it each time, and whatever starts
+// behind the wall is checked by the wall itself.
+const readyFor = 5 * time.Second
+
+// boundary remembers the state of the wall for a moment.
+type boundary struct {
+	wall jail.Wall
+	mu   sync.Mutex
+	was  reeve.Sandbox
+	at   time.Time
+}
+
+func (b *boundary) state() reeve.Sandbox {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); b.at.IsZero() || now.Sub(b.at) > readyFor {
+		b.was, b.at = b.wall.Ready(context.Background()).State, now
+	}
+	return b.was
+}
+
+// toolbox is every tool there is: our own, those of the clients we know, and
+// for a client's tool that we do not know one of unknown effect.
+type toolbox struct {
+	*tool.Registry
+	launch *launch.Tool
+	check  *args.Checker
+}
+
+func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.Config) (*toolbox, error) {
+	b := &toolbox{launch: launch.New(wall)}
+	run := hands{wall, p, c}
+	all := []tool.Tool{b.launch, shell.New(run)}
+	all = append(all, files.Tools(disk)...)
+	all = append(all, git.Tools(run)...)
+	all = append(all, foreign.Tools("claude")...)
+	b.Registry = tool.NewRegistry(all...)
+	var err error
+	if b.check, err = args.NewChecker(b.Registry); err != nil {
+		return nil, fmt.Errorf("read the tools' schemas: %w", err)
+	}
+	return b, nil
+}
+
+// Find finds a tool of the list, or describes a client's tool that is not on
+// it.
+func (b *toolbox) Find(name string) (tool.Tool, bool) {
+	if t, ok := b.Registry.Find(name); ok {
+		return t, true
+	}
+	return foreign.Find(name)
+}
+
+// Check tests arguments against the tool's schema.
+func (b *toolbox) Check(t tool.Tool, raw []byte) error { return b.check.Check(t, raw) }
+
+// cleaner knows the secrets that a person named in the settings.
+func cleaner(c *config.Config, getenv func(string) string) (*redact.Redactor, error) {
+	r := redact.New()
+	for _, name := range c.Redact.Secrets {
+		v := getenv(name)
+		if v == "" {
+			continue
+		}
+		if err := r.AddSecret(v); err != nil {
+			return nil, fmt.Errorf("redact.secrets: variable %s: %w", name, err)
+		}
+	}
+	return r, nil
+}
+
+// cleaned is the kernel's view of the redactor.
+type cleaned struct{ *redact.Redactor }
+
+func (c cleaned) Show(s string) string { return redact.Visible(c.Text(s)) }
+
+// counted keeps the tally of each session beside the record.
+type counted struct {
+	log   *audit.Log
+	store *session.Store
+}
+
+func (c counted) Append(ctx context.Context, r reeve.Record) error {
+	if err := c.log.Append(ctx, r); err != nil {
+		return err
+	}
+	if r.Tool == launch.Name {
+		return nil // the run itself is not one of the calls made in it
+	}
+	if r.Phase == reeve.PhaseIntent || r.Decision != reeve.Allow {
+		refusal := ""
+		if r.Decision != reeve.Allow {
+			refusal = r.Tool + ": " + r.Summary
+		}
+		c.store.Count(r.Session, r.Decision, r.Approval != "", refusal)
+	}
+	return nil
+}
+
+// layers reads the policy of a workspace and joins it once per change.
+type layers struct {
+	loader *load.Loader
+	trust  *trust
+
+	mu     sync.Mutex // guards joined
+	joined map[string]joined
+}
+
+type joined struct {
+	from []*policy.Layer
+	set  *policy.Set
+}
+
+func newLayers(p config.Paths, t *trust) *layers {
+	return &layers{loader: load.New(load.Source{Managed: "/etc/reeve/policy.toml", User: p.Config + "/policy.toml"}), trust: t, joined: map[string]joined{}}
+}
+
+// maxJoined bounds how many workspaces' policies are remembered.
+const maxJoined = 64
+
+func (l *layers) of(ws string) *policy.Set {
+	now := l.loader.Layers(ws, func(digest [sha256.Size]byte) bool { return l.trust.has(ws, digest) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if j, ok := l.joined[ws]; ok && slices.Equal(j.from, now) {
+		return j.set
+	}
+	if len(l.joined) >= maxJoined {
+		clear(l.joined)
+	}
+	set := policy.Join(now...)
+	l.joined[ws] = joined{slices.Clone(now), set}
+	return set
+}
+
+// sessions is the kernel's view of the session store.
+type sessions struct{ d *Daemon }
+
+var _ kernel.Sessions = sessions{}
+
+func (s sessions) Find(id string) (kernel.Session, error) {
+	one, err := s.d.store.Get(id)
+	if err != nil {
+		return kernel.Session{}, err
+	}
+	k := kernel.Session{ID: one.ID, Workspace: one.Workspace, Home: s.d.opt.Paths.Home, Profile: one.Profile, Mode: one.Mode,
+		Sandbox: s.d.boundary.state(), Parent: one.Parent, Policy: s.d.layers.of(one.Workspace), OnlyWhy: one.OnlyWhy}
+	if one.Only != nil {
+		k.Only = make(map[string]bool, len(one.Only))
+		for _, name := range one.Only {
+			k.Only[strings.ToLower(name)] = true
+		}
+	}
+	return k, nil
+}
+
+func (s sessions) Catalog(id, tool string) reeve.Catalog { return s.d.store.Catalog(id, tool) }
+func (s sessions) Taint(id string) flow.Taint            { return s.d.store.Taint(id) }
+func (s sessions) AddTaint(id string, t flow.Taint)      { s.d.store.AddTaint(id, t) }
+func (s sessions) Spend(id string) error                 { return s.d.store.Spend(id) }

@@ -1,0 +1,231 @@
+package daemon
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/ingress/api"
+	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/policy"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+var (
+	_ api.Daemon   = (*Daemon)(nil)
+	_ rundoor.Host = (*Daemon)(nil)
+)
+
+const jailGrace = launch.StopGrace
+
+// Status tells how the daemon is.
+func (d *Daemon) Status() wire.Status {
+	ready := d.wall.Ready(context.Background())
+	return wire.Status{PID: os.Getpid(), Build: d.opt.Build, Started: d.started, Socket: d.socket,
+		Sessions: len(d.store.List()), Questions: len(d.broker.Questions()), Audit: d.auditState(),
+		Sandbox: ready.State.String() + ", " + ready.Engine}
+}
+
+// Stop begins to end the daemon.
+func (d *Daemon) Stop() { d.stopOnce.Do(func() { close(d.stopping) }) }
+
+// Yield ends the daemon for a client of another build: only where the program
+// on disk has really changed and nothing is going on.
+func (d *Daemon) Yield(string) bool {
+	now, err := os.Stat(d.exe)
+	changed := err != nil || d.exeStat == nil || !os.SameFile(now, d.exeStat) || now.Size() != d.exeStat.Size() || !now.ModTime().Equal(d.exeStat.ModTime())
+	d.mu.Lock()
+	busy := len(d.trees) > 0
+	d.mu.Unlock()
+	if !changed || busy || d.api.Live() > 0 || len(d.broker.Questions()) > 0 {
+		return false
+	}
+	d.Stop()
+	return true
+}
+
+// Tools lists the tools with the person's settings.
+func (d *Daemon) Tools() []wire.Tool {
+	set := d.store.Settings()
+	var out []wire.Tool
+	for _, t := range d.tools.All() {
+		s := t.Spec()
+		out = append(out, wire.Tool{Name: s.Name, Tier: s.Tier.String(), Source: s.Source, State: set[s.Name].String(), Description: s.Description})
+		delete(set, s.Name)
+	}
+	for name, c := range set { // settings for tools that are not here now
+		out = append(out, wire.Tool{Name: name, State: c.String()})
+	}
+	return out
+}
+
+// SetTool changes the person's setting for one tool.
+func (d *Daemon) SetTool(t wire.SetTool) error {
+	c, err := reeve.ParseCatalog(t.State)
+	if err != nil {
+		return fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	if t.Name == "" || len(t.Name) > 200 {
+		return fmt.Errorf("%w: name a tool; reeve tools ls lists them", reeve.ErrUsage)
+	}
+	return d.store.SetTool(t.Name, c)
+}
+
+// Trust accepts or forgets the exact content of a project's policy file.
+func (d *Daemon) Trust(t wire.Trust) error {
+	ws, err := session.Workspace(t.Workspace, d.opt.Paths.Home)
+	if err != nil {
+		return err
+	}
+	if len(t.Digest) != 32 {
+		return fmt.Errorf("%w: a digest has 32 bytes, got %d", reeve.ErrUsage, len(t.Digest))
+	}
+	return d.trust.set(ws, [32]byte(t.Digest), !t.Forget)
+}
+
+// SaveRule appends an allow rule to the user policy, after checking that the
+// file still reads with it.
+func (d *Daemon) SaveRule(rule string) error {
+	file := filepath.Join(d.opt.Paths.Config, "policy.toml")
+	src, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	out, err := policy.AddAllow(file, src, rule)
+	if err != nil {
+		return fmt.Errorf("add the rule to %s: %w", file, err)
+	}
+	if err := durable.MkdirAll(d.opt.Paths.Config); err != nil {
+		return fmt.Errorf("save the rule: %w", err)
+	}
+	if err := durable.WriteFile(file, out, 0o600); err != nil {
+		return fmt.Errorf("save the rule: %w", err)
+	}
+	return nil
+}
+
+// OpenHook serves the session's own socket.
+func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
+	path, err := localsock.Path(d.store.Dir(id), wire.HookSocket, d.opt.Getenv)
+	if err != nil {
+		return "", err
+	}
+	l, err := localsock.Listen(path)
+	if err != nil {
+		return "", err
+	}
+	d.mu.Lock()
+	d.trees[id] = tree{hook: l}
+	d.mu.Unlock()
+	go d.api.Serve(context.WithoutCancel(ctx), l, id)
+	return path, nil
+}
+
+// Running tells which tree belongs to a session: it is governed from now on.
+func (d *Daemon) Running(id string, p jail.Process) {
+	d.api.Governed.Add(p.PID())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.trees[id]
+	t.proc = p
+	d.trees[id] = t
+}
+
+// Ended takes a session down.
+func (d *Daemon) Ended(id string) {
+	d.mu.Lock()
+	t := d.trees[id]
+	delete(d.trees, id)
+	d.mu.Unlock()
+	if t.hook != nil {
+		t.hook.Close()
+	}
+	d.EndSession(id)
+}
+
+// EndSession ends a session: what it asks is denied, what nobody reported is
+// unknown.
+func (d *Daemon) EndSession(id string) {
+	d.broker.CloseSession(id)
+	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+	defer cancel()
+	d.kernel.EndSession(ctx, id)
+	if err := d.store.End(id); err != nil {
+		fmt.Fprintf(d.opt.Log, "%s end session %s: %v\n", time.Now().UTC().Format(time.RFC3339), id, err)
+	}
+}
+
+// inside reports whether a process runs inside the session's boundary.
+func (d *Daemon) inside(id string, pid int) bool {
+	d.mu.Lock()
+	p := d.trees[id].proc
+	d.mu.Unlock()
+	return p != nil && p.Contains(pid)
+}
+
+// trust keeps which project policies a person has accepted, by workspace and
+// by the digest of the exact content.
+type trust struct {
+	file string
+	mu   sync.Mutex // guards all, and the file
+	all  map[string]map[string]bool
+}
+
+func openTrust(state string) (*trust, error) {
+	t := &trust{file: filepath.Join(state, "trust.json"), all: map[string]map[string]bool{}}
+	b, err := os.ReadFile(t.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &t.all)
+	}
+	if err != nil { // untrusted is the safe reading, but a person should know
+		return nil, fmt.Errorf("read %s: %w; remove the file to start with nothing trusted", t.file, err)
+	}
+	return t, nil
+}
+
+func (t *trust) has(ws string, digest [32]byte) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all[ws][hex.EncodeToString(digest[:])]
+}
+
+func (t *trust) set(ws string, digest [32]byte, yes bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := hex.EncodeToString(digest[:])
+	if t.all[ws] == nil {
+		t.all[ws] = map[string]bool{}
+	}
+	was := t.all[ws][key]
+	if t.all[ws][key] = true; !yes {
+		delete(t.all[ws], key)
+	}
+	b, err := json.Marshal(t.all, json.Deterministic(true))
+	if err == nil {
+		err = durable.WriteFile(t.file, b, 0o600)
+	}
+	if err != nil {
+		if t.all[ws][key] = true; !was {
+			delete(t.all[ws], key)
+		}
+		return fmt.Errorf("keep what is trusted: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// Package run is the door of reeve run: it makes a session for one program,
+// lays the boundary over its workspace, hands both to the kernel, and ends
+// with a receipt.
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// Kernel is the part of the kernel this door uses.
+type Kernel interface {
+	Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision, reeve.Result)
+}
+
+// Host is what the daemon does for a running session.
+type Host interface {
+	// OpenHook serves the session's own socket and returns its path outside.
+	OpenHook(ctx context.Context, id string) (path string, err error)
+	// Running tells the daemon which tree belongs to the session.
+	Running(id string, p jail.Process)
+	// Ended takes the session down: questions, socket, tree.
+	Ended(id string)
+}
+
+// Door starts programs in sessions of their own.
+type Door struct {
+	Kernel   Kernel
+	Host     Host
+	Sessions *session.Store
+	Wall     jail.Wall
+	Launch   *launch.Tool
+	Now      func() time.Time
+	NewID    func() string
+
+	Home    string
+	Own     []string // Reeve's own directories, hidden inside
+	Cache   string   // below Own: what tools keep between runs
+	Write   []string // configured for every run
+	Pass    []string
+	Profile string
+	Mode    reeve.Mode
+	Program string // this program, shown inside for the hook
+}
+
+// InsideHook is where a session's socket stands inside its boundary.
+const InsideHook = "/run/reeve/hook.sock"
+
+// Run starts r and returns when its tree is gone. streams are the caller's
+// three; with r.TTY the program gets a pseudo-terminal whose other end goes
+// out with started.
+func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+	if len(r.Argv) == 0 {
+		return wire.Ran{}, fmt.Errorf("%w: no program was named; write reeve run -- CMD", reeve.ErrUsage)
+	}
+	if len(streams) != 3 {
+		return wire.Ran{}, fmt.Errorf("%w: a run needs its three streams, got %d", reeve.ErrUsage, len(streams))
+	}
+	ready := d.Wall.Ready(ctx)
+	if ready.State != reeve.SandboxReady {
+		return wire.Ran{}, fmt.Errorf("%w: the sandbox does not hold on this machine (%s); nothing was started: %s", reeve.ErrBoundary, ready.Engine, ready.Fix)
+	}
+	one, err := d.open(r)
+	if err != nil {
+		return wire.Ran{}, err
+	}
+	defer d.Host.Ended(one.ID)
+	return d.in(ctx, one, r, streams, started)
+}
+
+// open makes the session: workspace = the one named, else the repository
+// around the working directory, else that directory.
+func (d *Door) open(r wire.Run) (session.Session, error) {
+	mode := d.Mode
+	if r.Mode != "" {
+		m, err := reeve.ParseMode(r.Mode)
+		if err != nil || m == reeve.ModeDangerous {
+			return session.Session{}, fmt.Errorf("%w: mode %q: it is plan, auto or default", reeve.ErrUsage, r.Mode)
+		}
+		mode = m
+	}
+	ws := r.Workspace
+	if ws == "" {
+		ws = session.Repository(r.Dir)
+		if _, err := session.Workspace(ws, d.Home); err != nil {
+			ws = r.Dir
+		}
+	}
+	profile := r.Profile
+	if profile == "" {
+		profile = d.Profile
+	}
+	return d.Sessions.Create(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile}, d.Home)
+}
+
+func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+	begin := d.Now()
+	plan, args, err := d.plan(ctx, one, r)
+	if err != nil {
+		return wire.Ran{}, err
+	}
+	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2]}}
+	var master *os.File
+	if r.TTY {
+		if master, job.Cmd.TTY, err = terminal(r.Rows, r.Cols); err != nil {
+			return wire.Ran{}, err
+		}
+		defer master.Close()
+		defer job.Cmd.TTY.Close()
+	}
+	job.Started = func(p jail.Process) error {
+		if job.Cmd.TTY != nil {
+			job.Cmd.TTY.Close() // or the end of the program would never reach the master
+		}
+		d.Host.Running(one.ID, p)
+		return started(wire.Started{Session: one.ID, PID: p.PID()}, master)
+	}
+	inv := &reeve.Invocation{ID: d.NewID(), Session: one.ID, Actor: reeve.ActorUser, Channel: reeve.ChannelCLI, Origin: reeve.OriginHost,
+		Tool: launch.Name, Args: args, Dir: plan.Dir}
+	defer d.Launch.Give(inv.ID, job)()
+	before := jail.Snapshot(plan, begin)
+	dec, res := d.Kernel.Do(ctx, inv)
+	after := before.Compare(ctx)
+	switch {
+	case dec.Verdict != reeve.Allow:
+		return wire.Ran{}, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)
+	case res.Status == reeve.StatusDenied:
+		return wire.Ran{}, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
+	case res.ExitCode == launch.NotFound && job.Exit.Code == 0, res.ExitCode == launch.NotRunnable && job.Exit.Code == 0:
+		return wire.Ran{Session: one.ID, Code: res.ExitCode, Receipt: []string{res.Error}}, nil
+	case job.Exit.Code == 0 && res.Status != reeve.StatusSuccess:
+		return wire.Ran{}, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
+	}
+	end := wire.Ran{Session: one.ID, Code: job.Exit.Code}
+	if !r.NoReceipt {
+		end.Receipt = receipt(d.Now().Sub(begin), plan, job.Exit, after, d.Sessions.Tally(one.ID))
+	}
+	return end, nil
+}
+
+// plan lays the session's profile over its workspace.
+func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.Plan, []byte, error) {
+	profile, err := jail.ProfileNamed(one.Profile)
+	if err != nil {
+		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	opts := jail.Options{Argv: r.Argv, Write: append(r.Write[:len(r.Write):len(r.Write)], d.Write...), ReadOnly: r.ReadOnly,
+		Pass: append(r.PassEnv[:len(r.PassEnv):len(r.PassEnv)], d.Pass...), Set: []string{"REEVE_SESSION=" + one.ID}}
+	switch r.Net {
+	case "":
+	case "none":
+		opts.Net = new(jail.NetMode)
+	case "open":
+		open := jail.UnrestrictedNetwork
+		opts.Net = &open
+	default:
+		return jail.Plan{}, nil, fmt.Errorf("%w: --net %q: it is none or open", reeve.ErrUsage, r.Net)
+	}
+	opts.Expose = []jail.Expose{{From: d.Program, To: d.Program}}
+	if !profile.NoUnix {
+		sock, err := d.Host.OpenHook(ctx, one.ID)
+		if err != nil {
+			return jail.Plan{}, nil, fmt.Errorf("open the session's socket: %w", err)
+		}
+		opts.Set = append(opts.Set, "REEVE_HOOK_SOCK="+InsideHook)
+		opts.Expose = append(opts.Expose, jail.Expose{From: sock, To: InsideHook})
+	}
+	plan, err := profile.Plan(jail.Place{Workspace: one.Workspace, Dir: r.Dir, Home: d.Home, State: d.Own, Cache: d.Cache, Env: r.Env}, opts)
+	if err != nil {
+		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	net := "none"
+	if plan.Net == jail.UnrestrictedNetwork {
+		net = "open"
+	}
+	args, err := json.Marshal(launch.Args{Argv: r.Argv, Profile: plan.Profile, Net: net, Write: r.Write})
+	if err != nil {
+		return jail.Plan{}, nil, fmt.Errorf("%w: the command line is not valid text: %v", reeve.ErrUsage, err)
+	}
+	return plan, args, nil
+}
+
+// terminal opens a pseudo-terminal of the caller's size.
+func terminal(rows, cols uint16) (master, slave *os.File, err error) {
+	master, slave, err = pty.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a terminal for the program: %w", err)
+	}
+	if rows > 0 && cols > 0 {
+		if err := pty.Setsize(master, &pty.Winsize{Rows: rows, Cols: cols}); err != nil {
+			master.Close()
+			slave.Close()
+			return nil, nil, fmt.Errorf("size the program's terminal: %w", err)
+		}
+	}
+	return master, slave, nil
+}
+
+// receipt says what happened, in lines for a person.
+func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after jail.Changes, t session.Tally) []string {
+	lines := []string{
+		fmt.Sprintf("%s in profile %s, exit %d", took.Round(10*time.Millisecond), plan.Profile, exit.Code),
+		fmt.Sprintf("decided: %d allowed, %d asked, %d denied", t.Allowed, t.Asked, t.Denied),
+		"files changed: " + after.String(),
+	}
+	for _, r := range t.Refusals {
+		lines = append(lines, "refused: "+r)
+	}
+	for _, q := range after.Quarantined {
+		lines = append(lines, "moved out of the workspace, since it would steer programs: "+relative(plan.Workspace, q))
+	}
+	if len(exit.Unheld) > 0 {
+		lines = append(lines, "limits not held here: "+strings.Join(exit.Unheld, ", "))
+	}
+	return append(lines, plan.Notes...)
+}
+
+func relative(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
