@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail/probe"
 )
 
 // command is one word after reeve. Its help is the manual: docs/cli.md is
@@ -21,7 +22,49 @@ type command struct {
 
 // commands is every command, in the order of the manual.
 func commands() []command {
-	return []command{}
+	return []command{
+		{name: "run", run: cmdRun, summary: "Run a program inside the boundary.",
+			usage: "reeve run [--name N] [--profile agent|strict|read-only] [--net none|open] [--write DIR]... [--env NAME]... [--read-only] [--workspace DIR] [--mode M] [--no-receipt] -- CMD ARGS",
+			help:  "CMD and everything it starts run in a session of their own: writes only in the workspace (the repository around the working directory), credentials and control sockets hidden, the environment scrubbed. It never runs unprotected: where the boundary does not hold, nothing starts and the exit code is 5 (see reeve doctor). Otherwise the exit code is CMD's own, 128+N where a signal ended it.\n\nA receipt on standard error says how long it took, what was decided, which files changed and what was refused. Claude Code's hook works inside (reeve install claude)."},
+		{name: "install", run: cmdInstall, summary: "Put an agent's own tool calls behind the gate.",
+			usage: "reeve install claude [--project] [--dry-run]",
+			help:  "Adds Reeve's hook to Claude Code's settings.json and keeps everything else in it byte for byte. --project writes .claude/settings.json of this project. --dry-run shows the difference and writes nothing."},
+		{name: "uninstall", run: cmdUninstall, summary: "Take the hook out again.",
+			usage: "reeve uninstall claude [--project] [--dry-run]",
+			help:  "Removes what install added; the settings are then what they were."},
+		{name: "approvals", run: cmdApprovals, summary: "See and answer what is waiting for a person.",
+			usage: "reeve approvals [ls] [--json]\nreeve approvals allow ID [--session | --rule]\nreeve approvals deny ID [--word TEXT]\nreeve approvals revoke ID",
+			help:  "allow lets the one waiting call run; --session also lets this exact call run again in its session; --rule also saves the rule that the question shows in your policy. deny may carry a word to the agent. revoke takes a standing grant back. The first answer wins; no answer is a denial. A unique beginning or ending of an id, at least four characters, stands for it. An agent cannot answer: the command is refused to what descends from one."},
+		{name: "exec", run: cmdExec, summary: "Run one tool through the gate.",
+			usage: "reeve exec [--as ACTOR] [--mode plan|auto|default] [--workspace DIR] [--wait DUR] [--json] TOOL [JSON | -]",
+			help:  "TOOL is one of reeve tools ls; its arguments are one JSON object, - reads it from standard input. At a terminal, questions are put to you there (default no). Without one nothing is read from standard input and a question is a denial with exit code 4, unless --wait says how long it may stand for reeve approvals. --as agent:NAME asks with an agent's authority, never with more than yours."},
+		{name: "hook", run: cmdHook, summary: "Answer one event of an agent's hook.",
+			usage: "reeve hook claude",
+			help:  "Reads one event from standard input and prints the verdict in the form the agent expects. Exit code 0 with an answer, or 2: the call must not run. Every fault of ours is 2."},
+		{name: "policy", run: cmdPolicy, summary: "Check, explain and test the rules.",
+			usage: policyUsage, help: policyHelp},
+		{name: "tools", run: cmdTools, summary: "List the tools and set how each is asked for.",
+			usage: "reeve tools [ls] [--json]\nreeve tools set NAME auto|ask|approval|off",
+			help:  "auto runs a tool unasked where nothing stricter applies; ask wants one approval for one call; approval blocks it until you change the setting; off disables it. A setting for bash also holds for another agent's tool of that name."},
+		{name: "audit", run: cmdAudit, summary: "Read and verify the record.",
+			usage: auditUsage, help: auditHelp},
+		{name: "sessions", run: cmdSessions, summary: "List the sessions.",
+			usage: "reeve sessions [ls] [--json]",
+			help:  "Every session that has not ended: its id, client, mode, profile, start and workspace."},
+		{name: "doctor", run: cmdDoctor, summary: "Try the boundary's promises on this machine.",
+			usage: "reeve doctor [--json]", help: doctorHelp},
+		{name: "up", run: cmdUp, summary: "Start the daemon.", usage: "reeve up",
+			help: "Every command that decides, asks or records starts it by itself; up only makes sure. A second daemon on one state directory says so and ends."},
+		{name: "down", run: cmdDown, summary: "End the daemon.", usage: "reeve down",
+			help: "Pending questions are denied, running sessions are stopped, the record is flushed within three seconds."},
+		{name: "status", run: cmdStatus, summary: "Tell how the daemon is.", usage: "reeve status [--json]",
+			help: "Starts nothing. Exit code 1 where no daemon runs."},
+		{name: "config", run: cmdConfig, summary: "Show every setting and where it comes from.",
+			usage: "reeve config explain [--json]", help: "Settings stand in config.toml; docs/config.md lists them."},
+		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
+		{name: "__daemon", run: cmdDaemon, hidden: true},
+		{name: probe.Command, run: func(_ *cmdEnv, args []string) int { return probe.Main(args) }, hidden: true},
+	}
 }
 
 const exitCodes = "0 done; 1 failed; 2 usage; 3 denied; 4 needed a person and none answered; 5 boundary missing. reeve run passes the command's own code."

@@ -1,0 +1,501 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/anthropictest"
+	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// claude is the real Claude Code: $REEVE_CLAUDE, else claude on the PATH,
+// else the tested version from npm in the user's cache.
+var claude = sync.OnceValues(func() (string, error) {
+	if at := os.Getenv("REEVE_CLAUDE"); at != "" {
+		return at, nil
+	}
+	if at, err := exec.LookPath("claude"); err == nil {
+		return at, nil
+	}
+	version, err := os.ReadFile("../../script/claude.version")
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	v := strings.TrimSpace(string(version))
+	place := filepath.Join(cache, "reeve-test", "claude-"+v)
+	program := filepath.Join(place, "node_modules", ".bin", "claude")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return "", errors.New("npm is missing")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", place, "@anthropic-ai/claude-code@"+v).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("npm cannot install it: %v: %.200s", err, out)
+	}
+	return program, nil
+})
+
+// desk is one installation of Reeve with Claude Code behind it and a scripted
+// model behind that.
+type desk struct {
+	t       *testing.T
+	bin     string // reeve, as installed in the hook
+	claude  string
+	root    string // holds everything
+	work    string // the workspace
+	config  string // Claude Code's settings folder
+	state   string // Reeve's state
+	env     []string
+	outside string // a folder that no session may write
+}
+
+// newDesk makes one. policy is the person's policy file, conf their settings.
+func newDesk(t *testing.T, policy, conf string) *desk {
+	t.Helper()
+	program, err := claude()
+	if err != nil {
+		t.Skipf("Claude Code cannot be had here: %v", err)
+	}
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := shortDir(t)
+	d := &desk{t: t, bin: bin, claude: program, root: root,
+		work: filepath.Join(root, "work"), config: filepath.Join(root, "home", ".claude"), state: filepath.Join(root, "rh", "state")}
+	for _, dir := range []string{d.work, d.config, filepath.Join(root, "rh", "config"), d.state} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"policy.toml": policy, "config.toml": conf} {
+		if err := os.WriteFile(filepath.Join(root, "rh", "config", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "REEVE_HOME=" + filepath.Join(root, "rh"), "XDG_RUNTIME_DIR=" + root,
+		"CLAUDE_CONFIG_DIR=" + d.config, "ANTHROPIC_API_KEY=scripted", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "TERM=dumb",
+	}
+	t.Cleanup(d.down)
+	return d
+}
+
+// shortDir is a folder whose path leaves room for a session's socket, of which
+// the kernel takes 107 bytes.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rv-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// command is one call of reeve as a person makes it.
+func (d *desk) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(d.bin, args...)
+	cmd.Dir, cmd.Env = d.work, d.env
+	return cmd
+}
+
+// down ends the daemon, by the program that was built: the test may have
+// taken away the installed one, or ended the daemon itself.
+func (d *desk) down() {
+	if bin, err := built(); err == nil {
+		cmd := exec.Command(bin, "down")
+		cmd.Dir, cmd.Env = d.root, d.env
+		_ = cmd.Run()
+	}
+}
+
+// reeve runs one command and wants it to succeed.
+func (d *desk) reeve(args ...string) string {
+	d.t.Helper()
+	cmd := d.command(args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		d.t.Fatalf("reeve %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.Bytes())
+	}
+	return string(out)
+}
+
+// prompt is one run of Claude Code against the scripted model.
+type prompt struct {
+	model *anthropictest.Server
+	done  chan error
+	out   *bytes.Buffer // its output; read it after done
+}
+
+// start runs argv with claude -p at its end. It is killed with the test.
+func (d *desk) start(script anthropictest.Script, argv ...string) *prompt {
+	d.t.Helper()
+	p := &prompt{model: anthropictest.New(d.t, script), done: make(chan error, 1), out: new(bytes.Buffer)}
+	argv = append(argv, d.claude, "-p", "go on", "--permission-mode", "default")
+	cmd := exec.CommandContext(d.t.Context(), argv[0], argv[1:]...)
+	cmd.Dir = d.work
+	cmd.Env = append(d.env, "ANTHROPIC_BASE_URL="+p.model.URL)
+	cmd.Stdout, cmd.Stderr = p.out, p.out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	go func() { p.done <- cmd.Wait() }() // ends with the process, which ends with the test
+	return p
+}
+
+// patience bounds every wait for another process.
+const patience = 90 * time.Second
+
+func (p *prompt) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-p.done:
+		if err != nil {
+			t.Fatalf("claude: %v\n%s", err, p.out)
+		}
+	case <-time.After(patience):
+		t.Fatalf("claude did not end\nrequests: %d, others: %v", len(p.model.Requests()), p.model.Other())
+	}
+}
+
+// told is what the model was told of a call.
+func (p *prompt) told(t *testing.T, id string) anthropictest.Result {
+	t.Helper()
+	r, ok := p.model.ToolResult(id)
+	if !ok {
+		t.Fatalf("the model was told nothing of %s\n%s", id, p.out)
+	}
+	return r
+}
+
+// question waits until exactly one question is pending.
+func (d *desk) question() approval.Question {
+	d.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		var a wire.Approvals
+		if err := json.Unmarshal([]byte(d.reeve("approvals", "ls", "--json")), &a); err != nil {
+			d.t.Fatal(err)
+		}
+		if len(a.Questions) == 1 {
+			return a.Questions[0]
+		}
+	}
+	d.t.Fatal("no question came up")
+	return approval.Question{}
+}
+
+func (d *desk) exists(name string) bool {
+	_, err := os.Lstat(filepath.Join(d.work, name))
+	return err == nil
+}
+
+// bash is a turn of one call of Bash.
+func bash(id, command string) []anthropictest.Block {
+	return []anthropictest.Block{anthropictest.Say("I will run a command."), anthropictest.Use(id, "Bash", map[string]string{"command": command, "description": "a step"})}
+}
+
+const claudePolicy = `
+deny = [{ rule = "bash(touch denied*)", reason = "this name is kept for the owner" }]
+ask = ["bash(touch asked*)"]
+allow = ["bash(touch allowed*)"]
+`
+
+func TestClaudeCodeWorksInsideTheGate(t *testing.T) {
+	d := newDesk(t, claudePolicy, "")
+	before := "{\n\t\"model\": \"sonnet\",\n\t\"permissions\": {\"deny\": [\"Read(./.env)\"]}\n}"
+	settings := filepath.Join(d.config, "settings.json")
+	if err := os.WriteFile(settings, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.reeve("install", "claude")
+
+	p := d.start(anthropictest.Turns(
+		bash("toolu_allowed", "touch allowed.out"),
+		bash("toolu_denied", "touch denied.out"),
+		bash("toolu_asked", "touch asked.out"),
+		bash("toolu_failed", "touch allowed.dir/none"),
+	))
+	q := d.question()
+	if d.exists("asked.out") {
+		t.Error("the call ran while its question was open")
+	}
+	if !strings.Contains(q.Preview, "touch asked.out") || q.Actor != "hook:claude" {
+		t.Errorf("question = %+v", q)
+	}
+	d.reeve("approvals", "allow", q.ID)
+	p.wait(t)
+
+	if r := p.told(t, "toolu_allowed"); r.Error || !d.exists("allowed.out") {
+		t.Errorf("the allowed call: %+v, file %v", r, d.exists("allowed.out"))
+	}
+	if r := p.told(t, "toolu_denied"); !r.Error || d.exists("denied.out") ||
+		!strings.Contains(r.Text, "Reeve denied this call; it was not run.") || !strings.Contains(r.Text, "this name is kept for the owner") || !strings.Contains(r.Text, "bash(touch denied*)") {
+		t.Errorf("the denied call: %+v, file %v", r, d.exists("denied.out"))
+	}
+	if r := p.told(t, "toolu_asked"); r.Error || !d.exists("asked.out") {
+		t.Errorf("the call that was asked for: %+v, file %v", r, d.exists("asked.out"))
+	}
+	d.recorded(map[string]string{"touch allowed.out": "allow success", "touch denied.out": "deny denied", "touch asked.out": "allow success", "touch allowed.dir/none": "allow error"})
+
+	d.reeve("uninstall", "claude")
+	if after, err := os.ReadFile(settings); err != nil || string(after) != before {
+		t.Errorf("settings after uninstall: %q, %v; want %q", after, err, before)
+	}
+}
+
+// recorded wants each call in the record with its decision and status, and
+// the record to verify.
+func (d *desk) recorded(want map[string]string) {
+	d.t.Helper()
+	rows := d.audit()
+	for call, outcome := range want {
+		found := false
+		for _, row := range rows {
+			if !strings.Contains(row.Args, call) {
+				continue
+			}
+			found = true
+			if got := row.Decision + " " + row.Status; got != outcome || row.Actor != "hook:claude" || row.Channel != "hook" {
+				d.t.Errorf("%s is recorded as %q (%+v), want %q", call, got, row, outcome)
+			}
+		}
+		if !found {
+			d.t.Errorf("%s is not in the record: %+v", call, rows)
+		}
+	}
+	d.reeve("audit", "verify")
+}
+
+// row is what the tests look at of one line of reeve audit ls --json.
+type row struct {
+	Args, Actor, Channel, Decision, Status string
+	Contained                              bool
+}
+
+func TestInsideARunTheOperatingSystemStopsWhatTheRulesLetThrough(t *testing.T) {
+	// Not below /tmp, of which a session has its own: the write must fail,
+	// not go elsewhere.
+	outside, err := os.MkdirTemp("/var/tmp", "reeve-outside-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(outside) })
+	byTool, byShell := filepath.Join(outside, "tool.out"), filepath.Join(outside, "shell.out")
+
+	d := newDesk(t, fmt.Sprintf("allow = [%q, \"write(inside.out)\"]\n", "write("+byTool+")"), "")
+	if err := d.command("doctor").Run(); err != nil {
+		t.Skipf("no boundary here: reeve doctor: %v", err)
+	}
+	for name, text := range map[string]string{
+		"escape.sh": "echo out > " + byShell + "\n",
+		"inside.sh": "echo in > script.out\n",
+	} {
+		if err := os.WriteFile(filepath.Join(d.work, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := exec.Command("sh", "escape.sh")
+	if free.Dir = d.work; free.Run() != nil || os.Remove(byShell) != nil {
+		t.Fatal("the script cannot write outside even without a boundary: this test shows nothing")
+	}
+	d.reeve("install", "claude")
+
+	write := func(id, path string) []anthropictest.Block {
+		return []anthropictest.Block{anthropictest.Use(id, "Write", map[string]string{"file_path": path, "content": "x\n"})}
+	}
+	p := d.start(anthropictest.Turns(
+		bash("toolu_inside", "sh ./inside.sh"),
+		write("toolu_write_in", filepath.Join(d.work, "inside.out")),
+		write("toolu_write_out", byTool),
+		bash("toolu_escape", "sh ./escape.sh"),
+	), d.bin, "run", "--")
+	p.wait(t)
+
+	if r := p.told(t, "toolu_inside"); r.Error || !d.exists("script.out") {
+		t.Errorf("a command inside the workspace: %+v", r)
+	}
+	if r := p.told(t, "toolu_write_in"); r.Error || !d.exists("inside.out") {
+		t.Errorf("a write inside the workspace: %+v", r)
+	}
+	for _, id := range []string{"toolu_write_out", "toolu_escape"} {
+		r := p.told(t, id)
+		if !r.Error || !strings.Contains(strings.ToLower(r.Text), "read-only file system") && !strings.Contains(r.Text, "EROFS") {
+			t.Errorf("%s: %+v, want the operating system's refusal", id, r)
+		}
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) != 0 {
+		t.Errorf("outside now holds %v, %v", left, err)
+	}
+	if !strings.Contains(p.out.String(), "reeve: ") {
+		t.Errorf("the run ended without a receipt:\n%s", p.out)
+	}
+	d.recorded(map[string]string{"sh ./inside.sh": "allow success", byTool: "allow error", "sh ./escape.sh": "allow error"})
+	for _, row := range d.audit() {
+		if row.Actor == "hook:claude" && !row.Contained {
+			t.Errorf("a call inside the run is not recorded as contained: %+v", row)
+		}
+	}
+}
+
+// refused wants one call neither run nor reported as done.
+func (d *desk) refused(p *prompt, id, file, says string) {
+	d.t.Helper()
+	p.wait(d.t)
+	if r := p.told(d.t, id); !r.Error || !strings.Contains(r.Text, says) {
+		d.t.Errorf("the model was told %+v, want an error with %q", r, says)
+	}
+	if d.exists(file) {
+		d.t.Error("the call ran")
+	}
+}
+
+// daemon is the process id of the running daemon.
+func (d *desk) daemon() int {
+	d.t.Helper()
+	var s wire.Status
+	if err := json.Unmarshal([]byte(d.reeve("status", "--json")), &s); err != nil || s.PID < 2 {
+		d.t.Fatalf("status: %+v, %v", s, err)
+	}
+	return s.PID
+}
+
+func TestClaudeCodeDoesNotRunACallThatReeveCannotDecide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: five runs of Claude Code")
+	}
+	const freely = "allow = [\"bash(touch *)\"]\nask = [\"bash(touch asked*)\"]\n"
+
+	t.Run("daemon killed while a question stands", func(t *testing.T) {
+		d := newDesk(t, freely, "")
+		d.reeve("install", "claude")
+		p := d.start(anthropictest.Turns(bash("toolu_1", "touch asked.out")))
+		d.question()
+		if err := syscall.Kill(d.daemon(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		d.refused(p, "toolu_1", "asked.out", "could not decide it")
+	})
+
+	t.Run("daemon stopped", func(t *testing.T) {
+		d := newDesk(t, freely, "[gate]\nhook_deadline = \"2s\"\n")
+		d.reeve("install", "claude")
+		d.reeve("up")
+		pid := d.daemon()
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch a.out"))), "toolu_1", "a.out", "could not decide it")
+	})
+
+	t.Run("nobody answers in time", func(t *testing.T) {
+		d := newDesk(t, freely, "[gate]\nhook_deadline = \"2s\"\n")
+		d.reeve("install", "claude")
+		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch asked.out"))), "toolu_1", "asked.out", "Reeve denied this call")
+	})
+
+	t.Run("program removed", func(t *testing.T) {
+		d := newDesk(t, freely, "")
+		program, err := os.ReadFile(d.bin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.bin = filepath.Join(d.root, "reeve")
+		if err := os.WriteFile(d.bin, program, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d.reeve("install", "claude")
+		if err := os.Remove(d.bin); err != nil {
+			t.Fatal(err)
+		}
+		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch a.out"))), "toolu_1", "a.out", "hook error")
+	})
+
+	t.Run("program killed", func(t *testing.T) {
+		d := newDesk(t, freely, "")
+		killed := filepath.Join(d.root, "reeve")
+		if err := os.WriteFile(killed, []byte("#!/bin/sh\nkill -9 $$\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d.reeve("install", "claude")
+		settings := filepath.Join(d.config, "settings.json")
+		text, err := os.ReadFile(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(settings, bytes.ReplaceAll(text, []byte(d.bin), []byte(killed)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch a.out"))), "toolu_1", "a.out", "hook error")
+	})
+
+	t.Run("disk full", func(t *testing.T) {
+		d := newDesk(t, freely, "")
+		if err := syscall.Mount("reeve-test", d.state, "tmpfs", 0, "size=4m,mode=0700"); err != nil {
+			t.Skipf("no small disk to be had: mount: %v", err)
+		}
+		t.Cleanup(func() {
+			d.down() // while its socket can be reached
+			_ = syscall.Unmount(d.state, syscall.MNT_DETACH)
+		})
+		d.reeve("install", "claude")
+		d.reeve("up")
+		fill(t, d.state)
+		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch a.out"))), "toolu_1", "a.out", "")
+	})
+}
+
+// fill writes until the disk below dir takes no further byte.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int{64 << 10, 4 << 10, 1} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("fill the disk: %v", err)
+		}
+	}
+}
+
+// audit reads the record as reeve audit ls shows it.
+func (d *desk) audit() []row {
+	d.t.Helper()
+	var rows []row
+	if err := json.Unmarshal([]byte(d.reeve("audit", "ls", "--json")), &rows); err != nil {
+		d.t.Fatal(err)
+	}
+	return rows
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/audit"
+)
+
+// auditRecord is call n of the tests, five minutes after the one before.
+func auditRecord(n int) reeve.Record {
+	return reeve.Record{
+		CallID: fmt.Sprintf("01989c00-0000-7000-8000-%012d", n), Phase: reeve.PhaseOutcome, Session: "s1", Tool: "read_file", Source: "native",
+		Time: time.Date(2026, 8, 5, 10, 5*n, 0, 0, time.UTC), Tier: reeve.TierRead, Args: fmt.Sprintf(`{"path":"f%d"}`, n), Status: reeve.StatusSuccess,
+		Channel: reeve.ChannelCLI, Actor: "agent:a", Decision: reeve.Allow, Step: reeve.StepPolicy,
+	}
+}
+
+// auditEnv is an environment whose record holds the calls.
+func auditEnv(t *testing.T, calls ...reeve.Record) (env *cmdEnv, out, errs *bytes.Buffer, dir string) {
+	t.Helper()
+	home := t.TempDir()
+	dir = filepath.Join(home, "state")
+	l, err := audit.Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range calls {
+		if err := l.Append(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	vars := map[string]string{"HOME": home, "REEVE_HOME": home}
+	return &cmdEnv{strings.NewReader(""), out, errs, home, func(k string) string { return vars[k] }}, out, errs, dir
+}
+
+func mixedRecords() []reeve.Record {
+	var all []reeve.Record
+	for n := range 6 {
+		r := auditRecord(n)
+		switch n {
+		case 1:
+			r.Tool, r.Tier = "bash", reeve.TierDestructive
+		case 2:
+			r.Status, r.Decision, r.Summary = reeve.StatusDenied, reeve.Deny, "no rule allows it"
+		case 3:
+			r.Phase, r.Status = reeve.PhaseIntent, ""
+		case 4:
+			r.Session = "s2"
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestAuditListsWhatTheFiltersChoose(t *testing.T) {
+	env, out, errs, _ := auditEnv(t, mixedRecords()...)
+	for _, c := range []struct {
+		args string
+		want []int
+	}{
+		{"", []int{0, 1, 2, 3, 4, 5}},
+		{"ls", []int{0, 1, 2, 3, 4, 5}},
+		{"list --limit 2", []int{4, 5}},
+		{"ls --tool bash", []int{1}},
+		{"ls --risk destructive", []int{1}},
+		{"ls --tier read --limit 0", []int{0, 2, 3, 4, 5}},
+		{"ls --session s2", []int{4}},
+		{"ls --status denied", []int{2}},
+		{"ls --status unknown", []int{3}},
+		{"ls --since 2026-08-05T10:19:00Z", []int{4, 5}},
+		{"ls --until 2026-08-05T10:05:00Z", []int{0}},
+		{"ls --since 1m", nil},
+	} {
+		for _, form := range []string{"", " --json"} {
+			if c.args == "" && form != "" {
+				continue
+			}
+			out.Reset()
+			if code := cmdAudit(env, strings.Fields(c.args+form)); code != 0 {
+				t.Fatalf("audit %s%s: exit %d: %s", c.args, form, code, errs)
+			}
+			var got []int
+			for n := range 6 {
+				if strings.Contains(out.String(), fmt.Sprintf(`"path":"f%d"`, n)) || n == 2 && strings.Contains(out.String(), "no rule allows it") {
+					got = append(got, n)
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("audit %s%s shows calls %v, want %v:\n%s", c.args, form, got, c.want, out)
+			}
+			if form != "" && !json.Valid(out.Bytes()) {
+				t.Errorf("audit %s%s is no JSON: %s", c.args, form, out)
+			}
+		}
+	}
+}
+
+func TestAuditRefusesWhatItCannotMean(t *testing.T) {
+	env, _, errs, _ := auditEnv(t)
+	for args, want := range map[string]string{
+		"sideways": "sideways", "ls --tier low": "low", "ls --status fine": "fine", "ls --since yesterday": "yesterday", "ls --limit -1": "-1",
+		"ls extra": "extra", "show": "one row", "show 1 2": "one row", "export --format xml": "xml", "reseal": "--keep-broken", "ls --nonsense": "nonsense",
+	} {
+		errs.Reset()
+		if code := cmdAudit(env, strings.Fields(args)); code != reeve.ExitUsage {
+			t.Errorf("audit %s: exit %d, want 2", args, code)
+		}
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("audit %s says %q, want it to name %s", args, errs, want)
+		}
+	}
+}
+
+func TestAuditShowsNothingThatMovesTheCursor(t *testing.T) {
+	r := auditRecord(1)
+	r.Status, r.Summary = reeve.StatusError, "red \x1b[31m, back\x08, turned \u202e, nothing\u200b, two\nlines, password=hunter2secret"
+	r.Tool, r.Rule = "tool\x1b]0;title\x07", "rule\nforged line"
+	env, out, _, _ := auditEnv(t, r)
+	for _, args := range []string{"ls", "show 1", "show " + r.CallID} {
+		out.Reset()
+		if code := cmdAudit(env, strings.Fields(args)); code != 0 {
+			t.Fatalf("audit %s: exit %d", args, code)
+		}
+		if strings.ContainsAny(out.String(), "\x1b\x07\x08\u202e\u200b") {
+			t.Errorf("audit %s: %q", args, out)
+		}
+		if strings.Contains(out.String(), "\nforged") || strings.Contains(out.String(), "\nlines") {
+			t.Errorf("audit %s: a value made a line of its own: %q", args, out)
+		}
+		if strings.Contains(out.String(), "hunter2") {
+			t.Errorf("audit %s shows a secret that is on record: %q", args, out)
+		}
+	}
+}
+
+func TestAuditShowFindsACall(t *testing.T) {
+	env, out, errs, _ := auditEnv(t, mixedRecords()...)
+	for _, args := range []string{"show 2", "show 01989c00-0000-7000-8000-000000000001", "show --json 2", "show 2 --json"} {
+		out.Reset()
+		if code := cmdAudit(env, strings.Fields(args)); code != 0 || !strings.Contains(out.String(), "bash") || !strings.Contains(out.String(), "hash") {
+			t.Errorf("audit %s: exit %d: %s", args, code, out)
+		}
+	}
+	if code := cmdAudit(env, []string{"show", "99"}); code != reeve.ExitFailed || !strings.Contains(errs.String(), "99") {
+		t.Errorf("audit show 99: exit %d: %s", code, errs)
+	}
+}
+
+func TestAuditExportsBothForms(t *testing.T) {
+	env, out, _, _ := auditEnv(t, mixedRecords()...)
+	if code := cmdAudit(env, []string{"export", "--format", "json"}); code != 0 {
+		t.Fatal(code)
+	}
+	var rows []map[string]any
+	if err := json.Unmarshal(out.Bytes(), &rows); err != nil || len(rows) != 6 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	out.Reset()
+	if code := cmdAudit(env, []string{"export", "--format", "csv", "--tool", "bash"}); code != 0 {
+		t.Fatal(code)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 2 || !strings.HasPrefix(out.String(), "id,call_id,phase,timestamp,session_id,tool_name") {
+		t.Errorf("%d lines: %s", lines, out)
+	}
+}
+
+func TestAuditVerifyNamesTheRowAndResealGoesOn(t *testing.T) {
+	env, out, errs, dir := auditEnv(t, mixedRecords()...)
+	if code := cmdAudit(env, []string{"verify"}); code != 0 || !strings.Contains(out.String(), "good: 6 rows") || !strings.Contains(out.String(), "outcome unknown: 1 calls") {
+		t.Fatalf("verify: exit %d: %s", code, out)
+	}
+	sqlite3, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("the sqlite3 command is not installed")
+	}
+	if b, err := exec.Command(sqlite3, filepath.Join(dir, "audit.db"), "UPDATE tool_executions SET actor = 'user' WHERE id = 3").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	out.Reset()
+	if code := cmdAudit(env, []string{"verify"}); code != 1 || !strings.Contains(out.String(), "broken at row 3: altered") || !strings.Contains(out.String(), "reseal --keep-broken") {
+		t.Errorf("verify: exit %d: %s", code, out)
+	}
+	out.Reset()
+	if code := cmdAudit(env, []string{"verify", "--json"}); code != 1 || !strings.Contains(out.String(), `"broken":{"row":3,"kind":"altered"`) {
+		t.Errorf("verify --json: exit %d: %s", code, out)
+	}
+	out.Reset()
+	if code := cmdAudit(env, []string{"ls"}); code != 0 || strings.Count(out.String(), "\n") != 6 {
+		t.Errorf("ls of a broken record: exit %d: %s", code, out)
+	}
+	if code := cmdAudit(env, []string{"reseal", "--keep-broken"}); code != 0 || !strings.Contains(errs.String(), "audit.db.broken-") {
+		t.Fatalf("reseal: exit %d: %s", code, errs)
+	}
+	out.Reset()
+	if code := cmdAudit(env, []string{"verify"}); code != 0 || !strings.Contains(out.String(), "good: 1 rows") {
+		t.Errorf("verify after reseal: exit %d: %s", code, out)
+	}
+}
+
+func TestAuditOfNothingSaysSo(t *testing.T) {
+	home := t.TempDir()
+	var out, errs bytes.Buffer
+	env := &cmdEnv{strings.NewReader(""), &out, &errs, home, func(k string) string { return map[string]string{"HOME": home, "REEVE_HOME": home}[k] }}
+	for args, want := range map[string]int{"ls": 0, "ls --json": 0, "export": 0, "verify": 1, "show 1": 1} {
+		if code := cmdAudit(env, strings.Fields(args)); code != want {
+			t.Errorf("audit %s: exit %d, want %d", args, code, want)
+		}
+	}
+	if strings.TrimSpace(out.String()) != "[]" {
+		t.Errorf("stdout has %q, want the empty list alone", out.String())
+	}
+	if entries, _ := os.ReadDir(home); len(entries) != 0 {
+		t.Errorf("looking made %v", entries)
+	}
+}
+
+// interrupter sends an interrupt after the first line.
+type interrupter struct {
+	bytes.Buffer
+	t *testing.T
+}
+
+func (i *interrupter) Write(p []byte) (int, error) {
+	n, err := i.Buffer.Write(p)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		i.t.Error(err)
+	}
+	return n, err
+}
+
+func TestAuditTailEndsWhenInterrupted(t *testing.T) {
+	env, _, errs, _ := auditEnv(t, auditRecord(1))
+	out := &interrupter{t: t}
+	env.Stdout = out
+	if code := cmdAudit(env, []string{"tail"}); code != 0 || !strings.Contains(out.String(), "read_file") {
+		t.Errorf("tail: exit %d: %s%s", code, out, errs)
+	}
+}
+
+func TestMomentsAreRead(t *testing.T) {
+	now := time.Date(2026, 8, 5, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"": {}, "90m": now.Add(-90 * time.Minute), "7d": now.AddDate(0, 0, -7), "2026-08-01T00:00:00Z": time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC),
+		"2026-08-01": time.Date(2026, 8, 1, 0, 0, 0, 0, time.Local),
+	} {
+		if got, err := when(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("when(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"-1h", "soon", "-3d", "2026-13-01", "1x"} {
+		if got, err := when(text, now); err == nil {
+			t.Errorf("when(%q) = %v, want an error", text, got)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/client"
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/daemon"
+)
+
+// version is the release; a build from source is "devel".
+const version = "devel"
+
+// dial returns the client of this installation.
+func dial(env *cmdEnv) (*client.Client, error) {
+	paths, err := config.Dirs(env.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return &client.Client{Paths: paths, Build: client.Build(version), Getenv: env.Getenv}, nil
+}
+
+// flags returns a flag set that says what is wrong on the command's stderr.
+func flags(env *cmdEnv, name string) *flag.FlagSet {
+	f := flag.NewFlagSet("reeve "+name, flag.ContinueOnError)
+	f.SetOutput(env.Stderr)
+	f.Usage = func() { fmt.Fprintf(env.Stderr, "reeve help %s tells more\n", strings.Fields(name)[0]) }
+	return f
+}
+
+// parseFlags parses args; ok is false where the command must end with code.
+func parseFlags(f *flag.FlagSet, args []string) (code int, ok bool) {
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return reeve.ExitOK, false
+	case err != nil:
+		return reeve.ExitUsage, false
+	}
+	return 0, true
+}
+
+// printJSON writes one value and a newline.
+func printJSON(w io.Writer, v any) {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		fmt.Fprintf(w, "{\"error\":%q}\n", err.Error())
+		return
+	}
+	fmt.Fprintf(w, "%s\n", b)
+}
+
+func cmdUp(env *cmdEnv, args []string) int {
+	if code, ok := parseFlags(flags(env, "up"), args); !ok {
+		return code
+	}
+	c, err := dial(env)
+	if err != nil {
+		return fail(env, err)
+	}
+	if _, err := c.Up(context.Background()); err != nil {
+		return fail(env, err)
+	}
+	return reeve.ExitOK
+}
+
+func cmdDown(env *cmdEnv, args []string) int {
+	if code, ok := parseFlags(flags(env, "down"), args); !ok {
+		return code
+	}
+	c, err := dial(env)
+	if err != nil {
+		return fail(env, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := c.Down(ctx); err != nil {
+		return fail(env, err)
+	}
+	return reeve.ExitOK
+}
+
+func cmdStatus(env *cmdEnv, args []string) int {
+	f := flags(env, "status")
+	asJSON := f.Bool("json", false, "print JSON")
+	if code, ok := parseFlags(f, args); !ok {
+		return code
+	}
+	c, err := dial(env)
+	if err != nil {
+		return fail(env, err)
+	}
+	s, err := c.Status(context.Background())
+	if err != nil {
+		return fail(env, err)
+	}
+	if *asJSON {
+		printJSON(env.Stdout, s)
+		return reeve.ExitOK
+	}
+	fmt.Fprintf(env.Stdout, "daemon     %d, since %s\nsocket     %s\nsandbox    %s\naudit      %s\nsessions   %d\nquestions  %d\n",
+		s.PID, s.Started.Local().Format("2006-01-02 15:04:05"), s.Socket, s.Sandbox, s.Audit, s.Sessions, s.Questions)
+	return reeve.ExitOK
+}
+
+// cmdDaemon is the daemon itself; up and every other command start it.
+func cmdDaemon(env *cmdEnv, args []string) int {
+	paths, err := config.Dirs(env.Getenv)
+	if err != nil {
+		return fail(env, err)
+	}
+	ready := os.NewFile(3, "ready")
+	if _, err := ready.Stat(); err != nil {
+		ready = nil
+	}
+	opt := daemon.Options{Paths: paths, Build: client.Build(version), Getenv: env.Getenv, Log: env.Stderr}
+	if ready != nil {
+		opt.Ready = ready
+	}
+	if err := daemon.Run(context.Background(), opt); err != nil {
+		return fail(env, err)
+	}
+	return reeve.ExitOK
+}
+
+func cmdVersion(env *cmdEnv, args []string) int {
+	if code, ok := parseFlags(flags(env, "version"), args); !ok {
+		return code
+	}
+	fmt.Fprintf(env.Stdout, "reeve %s\n", version)
+	return reeve.ExitOK
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// Exit codes of reeve hook: a client lets a call through on every other one.
+const (
+	hookAnswered = 0
+	hookDenied   = 2
+)
+
+// maxEvent bounds one hook event, in bytes.
+const maxEvent = 2 << 20
+
+// cmdHook hands one event of a client's hook to the daemon and prints its
+// answer. Whatever goes wrong is a denial that the client obeys.
+func cmdHook(env *cmdEnv, args []string) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			code = hookFault(env, fmt.Errorf("internal fault: %v", p))
+		}
+	}()
+	if len(args) != 1 {
+		return hookFault(env, fmt.Errorf("write reeve hook CLIENT, for example reeve hook claude"))
+	}
+	event, err := io.ReadAll(io.LimitReader(env.Stdin, maxEvent+1))
+	if err != nil {
+		return hookFault(env, fmt.Errorf("read the event: %w", err))
+	}
+	if len(event) > maxEvent {
+		return hookFault(env, fmt.Errorf("the event is longer than %d bytes", maxEvent))
+	}
+	c, err := dial(env)
+	if err != nil {
+		return hookFault(env, err)
+	}
+	out, err := c.Hook(context.Background(), wire.Hook{Client: args[0], Event: event, ProjectDir: env.Getenv("CLAUDE_PROJECT_DIR"), Dir: env.Dir})
+	if err != nil {
+		return hookFault(env, err)
+	}
+	if _, err := env.Stdout.Write(out.Stdout); err != nil {
+		return hookFault(env, fmt.Errorf("write the answer: %w", err))
+	}
+	io.WriteString(env.Stderr, out.Stderr)
+	if out.Exit != hookAnswered {
+		return hookDenied
+	}
+	return hookAnswered
+}
+
+func hookFault(env *cmdEnv, err error) int {
+	fmt.Fprintf(env.Stderr, "Reeve denies this call, since it could not decide it: %v\n", err)
+	return hookDenied
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// list is a flag that may be given more than once.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ",") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+func cmdRun(env *cmdEnv, args []string) int {
+	f := flags(env, "run")
+	var r wire.Run
+	f.StringVar(&r.Name, "name", "", "name of the session")
+	f.StringVar(&r.Profile, "profile", "", "agent, strict or read-only")
+	f.StringVar(&r.Net, "net", "", "none or open")
+	f.StringVar(&r.Workspace, "workspace", "", "root of the workspace")
+	f.StringVar(&r.Mode, "mode", "", "plan, auto or default, for what hooks ask")
+	f.BoolVar(&r.ReadOnly, "read-only", false, "write nothing in the workspace either")
+	f.BoolVar(&r.NoReceipt, "no-receipt", false, "print no receipt at the end")
+	f.Var((*list)(&r.Write), "write", "a further directory to write")
+	f.Var((*list)(&r.PassEnv), "env", "a variable to pass although it looks like a secret")
+	if code, ok := parseFlags(f, args); !ok {
+		return code
+	}
+	r.Argv, r.Dir, r.Env = f.Args(), env.Dir, os.Environ()
+	if len(r.Argv) == 0 {
+		return usage(env, "no program was named; write reeve run -- CMD")
+	}
+	streams, ok := fileStreams(env)
+	if !ok {
+		return usage(env, "a run needs real files as its streams")
+	}
+	c, err := dial(env)
+	if err != nil {
+		return fail(env, err)
+	}
+	var window *relay
+	if term.IsTerminal(int(streams[0].Fd())) && term.IsTerminal(int(streams[1].Fd())) {
+		r.TTY = true
+		if cols, rows, err := term.GetSize(int(streams[0].Fd())); err == nil {
+			r.Rows, r.Cols = uint16(rows), uint16(cols)
+		}
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	end, err := c.Run(ctx, r, streams, func(_ wire.Started, master *os.File) {
+		if master != nil {
+			window = openRelay(streams[0], streams[1], master)
+		}
+	})
+	if window != nil {
+		window.close()
+	}
+	if err != nil {
+		return fail(env, err)
+	}
+	for i, line := range end.Receipt {
+		if i == 0 {
+			line = "reeve: " + line
+		} else {
+			line = "       " + line
+		}
+		fmt.Fprintln(env.Stderr, line)
+	}
+	return end.Code
+}
+
+// fileStreams are the three streams of the command as files.
+func fileStreams(env *cmdEnv) (s [3]*os.File, ok bool) {
+	for i, stream := range [...]any{env.Stdin, env.Stdout, env.Stderr} {
+		if s[i], ok = stream.(*os.File); !ok {
+			return s, false
+		}
+	}
+	return s, true
+}

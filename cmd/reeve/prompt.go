@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/reeve-gate/reeve/client"
+	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// prompter puts questions to the person at this terminal. Where there is no
+// terminal there is no prompt: nothing is read from standard input, and the
+// question is a denial (contract G18, FIELD P19).
+type prompter struct {
+	env  *cmdEnv
+	c    *client.Client
+	name string // of the terminal
+	mu   sync.Mutex
+	in   *bufio.Reader
+}
+
+// newPrompt returns nil where standard input or standard error is not a
+// terminal.
+func newPrompt(env *cmdEnv, c *client.Client) *prompter {
+	in, ok1 := env.Stdin.(*os.File)
+	out, ok2 := env.Stderr.(*os.File)
+	if !ok1 || !ok2 || terminalName(in) == "" || terminalName(out) == "" {
+		return nil
+	}
+	return &prompter{env: env, c: c, name: terminalName(in), in: bufio.NewReader(in)}
+}
+
+// asker is the function for client.Exec; nil where there is no prompt.
+func (p *prompter) asker() func(approval.Question) {
+	if p == nil {
+		return nil
+	}
+	return p.ask
+}
+
+func (p *prompter) ask(q approval.Question) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	writeQuestion(p.env.Stderr, q)
+	fmt.Fprint(p.env.Stderr, choices(q))
+	line, err := p.in.ReadString('\n')
+	if err != nil {
+		line = "n" // end of input is a no
+		fmt.Fprintln(p.env.Stderr)
+	}
+	a := answerOf(q, line)
+	if err := p.c.Settle(context.Background(), a); err != nil {
+		fmt.Fprintf(p.env.Stderr, "reeve: %v\n", err)
+	}
+}
+
+// writeQuestion shows everything a person needs to decide (contract A6). All
+// of it was redacted and made visible by the daemon.
+func writeQuestion(w io.Writer, q approval.Question) {
+	fmt.Fprintf(w, "\nreeve asks for %s\n", q.Actor)
+	for _, l := range []struct{ label, text string }{
+		{"does", q.Operation}, {"why", q.Reason}, {"reach", q.Scope}, {"risk", q.Risk},
+		{"in", q.Workspace}, {"call", q.Tool + " " + q.Preview}, {"until", short(q.Expires)},
+	} {
+		fmt.Fprintf(w, "  %-6s %s\n", l.label, l.text)
+	}
+	if q.Warn {
+		fmt.Fprintln(w, "  WARNING: this destroys something")
+	}
+	if q.Suggest != "" {
+		fmt.Fprintf(w, "  rule   %s\n", q.Suggest)
+	}
+}
+
+func choices(q approval.Question) string {
+	switch {
+	case q.Suggest != "":
+		return "Allow? y once · always this exact call in this session · rule save the rule above · N no (or no: a word to the agent) "
+	case q.Standing:
+		return "Allow? y once · always this exact call in this session · N no (or no: a word to the agent) "
+	}
+	return "Allow once? y · N no (or no: a word to the agent) "
+}
+
+// answerOf reads what a person typed; whatever is not a clear yes is a no.
+func answerOf(q approval.Question, line string) wire.Settle {
+	a := wire.Settle{ID: q.ID, Scope: approval.Once}
+	word := strings.TrimSpace(line)
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		a.Allow = true
+	case "always", "a":
+		a.Allow, a.Scope = q.Standing, approval.Session
+	case "rule", "r":
+		a.Allow, a.Scope, a.Rule = q.Suggest != "", approval.Rule, q.Suggest
+	default:
+		if _, text, ok := strings.Cut(word, ":"); ok {
+			a.Word = strings.TrimSpace(text)
+		}
+	}
+	return a
+}
