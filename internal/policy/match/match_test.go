@@ -188,6 +188,8 @@ func TestAFolderAboveWhatAPatternNamesIsKnown(t *testing.T) {
 		{"/config/prod/**", "/w/src", false, false},
 		{"/config/*.pem", "/w/config", false, true},
 		{"**/private/**", "/w/src", false, true},
+		{"**/private/**", "/w", false, true},
+		{"/**/x", "/w", false, true},
 		{"~/.ssh/**", "/home", true, true},
 		{"//etc/**", "/", true, true},
 	} {

@@ -281,9 +281,9 @@ func (p *Path) Below(dir string, b Bases, fold bool) (certain, possible bool) {
 		}
 		start = strings.TrimSuffix(start, "/")
 		whole := true
-		for _, s := range a.list(fold) {
+		for k, s := range a.list(fold) {
 			if strings.ContainsAny(s, wild) {
-				whole = s == "**"
+				whole = s == "**" && k == len(a.segs)-1
 				break
 			}
 			start += "/" + s

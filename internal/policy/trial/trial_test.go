@@ -105,6 +105,36 @@ func TestEveryFurtherCaseIsRight(t *testing.T) {
 	allRight(t, newBench(t), "more.tsv", readCases(t, "more.tsv"))
 }
 
+// hostile is the rules of someone who allows much and denies one program and
+// one folder.
+const hostile = `{"deny":["bash(evil *)","bash(evil)","read(**/secret/**)","write(**/secret/**)"],"allow":["bash(git *)","bash(find *)","bash(sort *)",
+"bash(sed *)","bash(rg *)","bash(tar *)","bash(man *)","bash(awk *)","bash(ls *)","bash(echo *)","bash(cat *)","bash(grep *)","bash(make *)","bash(npm *)",
+"bash(cargo *)","bash(go *)","bash(python3 -m pytest*)","bash(xargs *)","bash(env *)","bash(printf *)","bash(less *)","bash(file *)","bash(date *)",
+"bash(tee *)","bash(jq *)","bash(history *)","bash(test *)","bash([ *)","bash([[ *)","bash(read *)","bash(export *)","bash(declare *)","bash(let *)",
+"bash(cp *)","bash(docker ps*)","bash(kubectl get*)","bash(curl -I *)","bash(time *)","bash(bash scripts/ok.sh)"]}`
+
+func TestNoKnownWayRoundARuleIsAllowed(t *testing.T) {
+	b := newBench(t)
+	if err := os.MkdirAll(filepath.Join(b.Workspace, "secret"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../../testdata/policy/hostile.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for line := range strings.Lines(string(text)) {
+		d, err := b.Try(&Case{Rules: hostile, Tool: "bash", Input: `{"command":` + strings.TrimSpace(line) + `}`})
+		if err != nil || d.Verdict == reeve.Allow {
+			t.Errorf("%s by %s (%s), %v: %s", d.Verdict, d.Rule, d.Reason, err, line)
+		}
+		tried++
+	}
+	if tried < 250 {
+		t.Errorf("%d forms were tried", tried)
+	}
+}
+
 // renamed are names in the public cases that no table of programs may know:
 // with any other names in their place the verdicts are the same.
 var renamed = map[string][]string{
