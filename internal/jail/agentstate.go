@@ -92,12 +92,18 @@ func cliOf(argv []string) *agentCLI {
 
 // grantAgentState makes the state folders of the agent CLIs writable (Y59),
 // real directories of this account only (Y69), and keeps everything in them
-// read-only that would start a program in the next run outside.
-func grantAgentState(plan *Plan, at Place, r roots) {
-	for _, cli := range agentCLIs {
+// read-only that would start a program in the next run outside. The folder of
+// the CLI that is started is made where it is missing, as the CLI itself would
+// do at its first start: inside, the home directory is read-only.
+func grantAgentState(plan *Plan, at Place, argv []string, r roots) {
+	started := cliOf(argv)
+	for i, cli := range agentCLIs {
 		dir := filepath.Join(r.home, cli.folder)
 		if moved := environ.Lookup(at.Env, cli.moved); cli.moved != "" && moved != "" {
 			dir = moved
+		}
+		if started == &agentCLIs[i] && tree.CheckPath(dir) == nil && !tree.Within(dir, r.home) {
+			os.Mkdir(dir, 0o700) // an error shows in the next look
 		}
 		info, err := os.Lstat(dir)
 		if err != nil {

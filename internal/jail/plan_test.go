@@ -256,6 +256,23 @@ func TestAgentFoldersKeepTheirSettingsAndOnlyRealOnesAreGranted(t *testing.T) {
 	}
 }
 
+func TestTheStartedCLIHasItsFolderAtItsFirstStart(t *testing.T) {
+	h := newHouse(t)
+	if plan := h.plan(t, "agent", Options{Argv: []string{"make"}}); len(plan.Write) != 0 {
+		t.Errorf("make was given %v", plan.Write)
+	}
+	if plan := h.plan(t, "strict", Options{Argv: []string{"claude"}}); len(plan.Write) != 0 {
+		t.Errorf("strict gives %v", plan.Write)
+	}
+	plan := h.plan(t, "agent", Options{Argv: []string{"/usr/bin/claude"}})
+	if !slices.Equal(plan.Write, []string{filepath.Join(h.home, ".claude")}) {
+		t.Errorf("writes %v", plan.Write)
+	}
+	if info, err := os.Stat(filepath.Join(h.home, ".claude")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
 func TestCredentialsSocketsAndReevesStateAreMaskedLast(t *testing.T) {
 	h := newHouse(t)
 	h.put(t, "home/.ssh/id", "home/.aws/credentials", "home/.netrc", "home/.config/gh/hosts.yml", "home/.mozilla/x", "home/real-npmrc", "home/extra/secret")

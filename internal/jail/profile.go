@@ -101,7 +101,7 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 		plan.Net = *opts.Net
 	}
 	if p.AgentState {
-		grantAgentState(&plan, at, roots)
+		grantAgentState(&plan, at, opts.Argv, roots)
 	}
 	p.protectWorkspace(&plan, roots)
 	showThroughPrivate(&plan, roots)
