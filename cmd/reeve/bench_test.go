@@ -155,10 +155,16 @@ func (in *rig) plainBwrap(tb testing.TB) []string {
 			args = append(args, "--dev", at)
 		case at == "/proc":
 			args = append(args, "--proc", at)
-		case kind == "tmpfs" && !outside[at]:
-			args = append(args, "--tmpfs", at)
-		case !outside[at]:
-			if _, err := os.Stat(at); err == nil {
+		case outside[at]:
+		default:
+			info, err := os.Stat(at)
+			switch {
+			case err != nil && kind == "tmpfs", err == nil && info.IsDir() && kind == "tmpfs":
+				args = append(args, "--tmpfs", at)
+			case err != nil: // made by the boundary itself, below a private directory
+			case kind == "tmpfs":
+				args = append(args, "--ro-bind", "/dev/null", at)
+			default:
 				args = append(args, "--bind", at, at)
 			}
 		}
