@@ -50,6 +50,7 @@ redact           pure       : reeve
 
 durable                     :
 safepath                    : reeve
+safepath/beneath            :
 config                      : reeve durable
 jail/tree        part       :
 jail/gitconf     pure part  :
@@ -75,7 +76,7 @@ jail/host        exec       : reeve permit jail
 jail/jailtest    net exec test : reeve permit jail jail/probe jail/pty testuser
 
 tool/patch       pure part  :
-tool/files                  : reeve permit tool tool/patch safepath durable
+tool/files                  : reeve permit tool tool/patch safepath safepath/beneath
 tool/launch      part       : reeve permit tool jail
 tool/shell                  : reeve permit tool tool/launch jail shellread
 tool/git                    : reeve permit tool tool/launch jail safepath

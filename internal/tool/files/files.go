@@ -36,13 +36,14 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/safepath/beneath"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
 // Bounds of the tools.
 const (
 	maxRead     = 16 << 20 // bytes of a file that is read
-	maxWrite    = 10e6     // bytes of a file that is written
+	maxWrite    = beneath.MaxStage
 	maxEntries  = 10_000   // entries of one directory
 	maxWalk     = 20_000   // names of one walk
 	maxOutput   = 64 << 10 // bytes of a listing or a search

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/safepath"
+	"github.com/reeve-gate/reeve/internal/safepath/beneath"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -52,11 +53,11 @@ var globFiles = act[findArgs]{
 		}
 		var out found
 		s := search{w: w, ctx: ctx, packages: strings.Contains(a.Pattern, "node_modules")}
-		base, err := s.run(a, func(d dir, name, rel string) error {
+		base, err := s.run(a, func(d beneath.Dir, name, rel string) error {
 			if ok, _ := doublestar.Match(a.Pattern, rel); !ok {
 				return nil
 			}
-			return out.add(filepath.Join(d.rel, name))
+			return out.add(filepath.Join(d.Rel(), name))
 		})
 		if err != nil {
 			return reeve.Result{}, err
@@ -80,12 +81,12 @@ var grepFiles = act[findArgs]{
 		}
 		var out found
 		s := search{w: w, ctx: ctx, contents: true}
-		base, err := s.run(a, func(d dir, name, _ string) error {
+		base, err := s.run(a, func(d beneath.Dir, name, _ string) error {
 			text, ok := s.text(d, name)
 			if !ok {
 				return nil
 			}
-			return out.lines(filepath.Join(d.rel, name), text, re)
+			return out.lines(filepath.Join(d.Rel(), name), text, re)
 		})
 		if err != nil {
 			return reeve.Result{}, err
@@ -163,40 +164,33 @@ type search struct {
 
 // run walks from the path of a and gives each file to visit with its path
 // from there. errFull ends the walk in order.
-func (s *search) run(a findArgs, visit func(d dir, name, rel string) error) (base string, err error) {
+func (s *search) run(a findArgs, visit func(d beneath.Dir, name, rel string) error) (base string, err error) {
 	named, err := s.w.locate(a.dir())
 	if err != nil {
 		return "", err
 	}
-	if err := secret(named); err != nil {
-		return "", err
-	}
-	real, err := s.w.follow(named)
-	if err != nil {
-		return "", err
-	}
-	if err := secret(real); err != nil {
-		return "", err
-	}
-	info, err := s.w.root.Lstat(real.rel)
-	if err != nil {
-		return "", pathError(real.rel, err)
-	}
-	if info.IsDir() {
-		d, err := s.w.dirAt(real.rel, false)
-		if err != nil {
-			return "", err
-		}
+	return through(s.w, named, func(p place) (string, error) { return p.rel, s.from(p, visit) })
+}
+
+// from walks the directory at p, or visits the file at p.
+func (s *search) from(p place, visit func(d beneath.Dir, name, rel string) error) error {
+	d, err := s.w.dirAt(p.rel, false)
+	if err == nil {
 		defer d.Close()
-		err = s.walk(d, "", visit)
-		return real.rel, ignoreFull(err)
+		return ignoreFull(s.walk(d, "", visit))
 	}
-	d, name, err := s.w.parentOf(real, false)
+	if !errors.Is(err, beneath.ErrNoDir) {
+		return err
+	}
+	d, name, err := s.w.parentOf(p, false)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer d.Close()
-	return real.rel, ignoreFull(visit(d, name, name))
+	if _, err := d.LookFile(name); err != nil {
+		return err
+	}
+	return ignoreFull(visit(d, name, name))
 }
 
 func ignoreFull(err error) error {
@@ -206,8 +200,8 @@ func ignoreFull(err error) error {
 	return err
 }
 
-func (s *search) walk(d dir, rel string, visit func(d dir, name, rel string) error) error {
-	entries, more, err := d.entries(maxEntries)
+func (s *search) walk(d beneath.Dir, rel string, visit func(d beneath.Dir, name, rel string) error) error {
+	entries, more, err := d.Entries(maxEntries)
 	if err != nil {
 		s.unread++ // a directory that may not be opened does not end the search
 		return nil
@@ -222,7 +216,7 @@ func (s *search) walk(d dir, rel string, visit func(d dir, name, rel string) err
 			return errFull
 		}
 		name := e.Name()
-		if s.leaveOut(filepath.Join(d.rel, name)) {
+		if s.leaveOut(filepath.Join(d.Rel(), name)) {
 			s.omitted++
 			continue
 		}
@@ -231,7 +225,7 @@ func (s *search) walk(d dir, rel string, visit func(d dir, name, rel string) err
 			if name == ".git" || name == "node_modules" && !s.packages {
 				continue
 			}
-			sub, err := d.openDir(name)
+			sub, err := d.Dir(name)
 			if err != nil {
 				s.unread++
 				continue
@@ -256,7 +250,7 @@ func (s *search) leaveOut(rel string) bool {
 }
 
 // text reads a file for a search: ok is false where it is not looked into.
-func (s *search) text(d dir, name string) (text []byte, ok bool) {
+func (s *search) text(d beneath.Dir, name string) (text []byte, ok bool) {
 	text, _, err := s.w.readIn(d, name, maxGrepFile)
 	if err != nil {
 		s.unread++

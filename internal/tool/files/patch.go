@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/safepath/beneath"
 	"github.com/reeve-gate/reeve/internal/tool"
 	"github.com/reeve-gate/reeve/internal/tool/patch"
 )
@@ -51,7 +52,7 @@ var applyPatch = act[patchArgs]{
 		if err != nil {
 			return reeve.Result{}, err
 		}
-		return w.patch(p)
+		return w.patch(p, func() {})
 	},
 }
 
@@ -59,17 +60,17 @@ var applyPatch = act[patchArgs]{
 type change struct {
 	patch.File
 	place  place
-	in     dir
+	in     beneath.Dir
 	name   string
-	before []byte      // what stood there, to undo with
-	info   fs.FileInfo // of what stood there
-	staged *staged     // nil for a deletion
+	before []byte          // what stood there, to undo with
+	info   fs.FileInfo     // of what stood there
+	staged *beneath.Staged // nil for a deletion
 }
 
 // patch changes all files or none: first every hunk is tried, then every new
 // text is written beside its file, then all are put in place. A failure on the
-// last way puts back what was replaced.
-func (w *workspace) patch(p patch.Patch) (reeve.Result, error) {
+// last way puts back what was replaced. staged is called before that way.
+func (w *workspace) patch(p patch.Patch, staged func()) (reeve.Result, error) {
 	changes := make([]*change, 0, len(p))
 	defer func() {
 		for _, c := range changes {
@@ -90,6 +91,7 @@ func (w *workspace) patch(p patch.Patch) (reeve.Result, error) {
 			return reeve.Result{}, err
 		}
 	}
+	staged()
 	var r reeve.Result
 	var b strings.Builder
 	for i, c := range changes {
@@ -132,8 +134,8 @@ func (c *change) work(w *workspace) (text []byte, err error) {
 	if c.before, c.info, err = w.readIn(c.in, c.name, maxWrite); err != nil {
 		return nil, err
 	}
-	if links(c.info) > 1 {
-		return nil, fmt.Errorf("%s has %d hard links; a change would have to reach the others too, so that it is refused", c.place.rel, links(c.info))
+	if beneath.Links(c.info) > 1 {
+		return nil, fmt.Errorf("%s has %d hard links; a change would have to reach the others too, so that it is refused", c.place.rel, beneath.Links(c.info))
 	}
 	return c.Apply(c.before)
 }
@@ -142,13 +144,13 @@ func (c *change) stage(text []byte) (err error) {
 	if c.Remove {
 		return nil
 	}
-	if c.staged, err = c.in.stage(c.name, text, nil); err != nil {
+	if c.staged, err = c.in.Stage(c.name, text, nil); err != nil {
 		return err
 	}
 	if c.Create {
 		return nil
 	}
-	return c.staged.same(c.info)
+	return c.staged.Same(c.info)
 }
 
 // commit puts one change in place.
@@ -156,13 +158,13 @@ func (c *change) commit() error {
 	switch {
 	case c.Remove:
 		if err := c.in.Remove(c.name); err != nil {
-			return pathError(c.place.rel, err)
+			return beneath.Error(c.place.rel, err)
 		}
-		return c.in.flush()
+		return c.in.Flush()
 	case c.Create:
-		return c.staged.commitNew()
+		return c.staged.CommitNew()
 	}
-	return c.staged.commit()
+	return c.staged.Commit()
 }
 
 // undo puts back what the first changes replaced.
@@ -173,9 +175,9 @@ func undo(done []*change) error {
 			errs = append(errs, c.in.Remove(c.name))
 			continue
 		}
-		s, err := c.in.stage(c.name, c.before, c.info)
+		s, err := c.in.Stage(c.name, c.before, c.info)
 		if err == nil {
-			err = s.commit()
+			err = s.Commit()
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("put back %s: %w", c.place.rel, err))
@@ -187,7 +189,7 @@ func undo(done []*change) error {
 func discard(changes []*change) {
 	for _, c := range changes {
 		if c.staged != nil {
-			c.staged.discard()
+			c.staged.Discard()
 		}
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/safepath/beneath"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -50,14 +50,7 @@ func (w *workspace) readText(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := secret(named); err != nil {
-		return "", err
-	}
-	real, err := w.follow(named)
-	if err != nil {
-		return "", err
-	}
-	text, _, err := w.readAt(real, maxRead)
+	text, err := through(w, named, w.readWhole)
 	if err != nil {
 		return "", err
 	}
@@ -67,24 +60,25 @@ func (w *workspace) readText(path string) (string, error) {
 	return string(text), nil
 }
 
-// readAt reads the file at p whole, going through no link.
-func (w *workspace) readAt(p place, limit int64) ([]byte, fs.FileInfo, error) {
+// readWhole reads the file at p, going through no link.
+func (w *workspace) readWhole(p place) ([]byte, error) {
 	d, name, err := w.parentOf(p, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer d.Close()
-	return w.readIn(d, name, limit)
+	text, _, err := w.readIn(d, name, maxRead)
+	return text, err
 }
 
 // readIn reads the file called name in d, which may be neither a credential
 // nor another name of one, nor larger than limit.
-func (w *workspace) readIn(d dir, name string, limit int64) ([]byte, fs.FileInfo, error) {
-	p := place{filepath.Join(w.at.Workspace, d.rel, name), filepath.Join(d.rel, name)}
+func (w *workspace) readIn(d beneath.Dir, name string, limit int64) ([]byte, fs.FileInfo, error) {
+	p := place{filepath.Join(w.at.Workspace, d.Rel(), name), filepath.Join(d.Rel(), name)}
 	if err := secret(p); err != nil {
 		return nil, nil, err
 	}
-	f, info, err := d.openFile(name)
+	f, info, err := d.File(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +91,7 @@ func (w *workspace) readIn(d dir, name string, limit int64) ([]byte, fs.FileInfo
 	}
 	text, err := readUpTo(f, limit)
 	if err != nil {
-		return nil, nil, pathError(p.rel, err)
+		return nil, nil, beneath.Error(p.rel, err)
 	}
 	return text, info, nil
 }
@@ -161,28 +155,18 @@ var listDir = act[pathArg]{
 		if err != nil {
 			return reeve.Result{}, err
 		}
-		if err := secret(named); err != nil {
-			return reeve.Result{}, err
-		}
-		real, err := w.follow(named)
-		if err != nil {
-			return reeve.Result{}, err
-		}
-		if err := secret(real); err != nil {
-			return reeve.Result{}, err
-		}
-		d, err := w.dirAt(real.rel, false)
+		d, err := through(w, named, func(p place) (beneath.Dir, error) { return w.dirAt(p.rel, false) })
 		if err != nil {
 			return reeve.Result{}, err
 		}
 		defer d.Close()
-		return d.list()
+		return list(d)
 	},
 }
 
 // list names the entries of a directory.
-func (d dir) list() (reeve.Result, error) {
-	entries, more, err := d.entries(maxEntries)
+func list(d beneath.Dir) (reeve.Result, error) {
+	entries, more, err := d.Entries(maxEntries)
 	if err != nil {
 		return reeve.Result{}, err
 	}
@@ -202,22 +186,4 @@ func (d dir) list() (reeve.Result, error) {
 		fmt.Fprintf(&b, "(more than %d entries; the rest is not shown)\n", maxEntries)
 	}
 	return reeve.Result{Output: b.String(), Truncated: more}, nil
-}
-
-// entries reads at most limit entries, by name.
-func (d dir) entries(limit int) (list []fs.DirEntry, more bool, err error) {
-	f, err := d.Open(".")
-	if err != nil {
-		return nil, false, pathError(d.rel, err)
-	}
-	defer f.Close()
-	list, err = f.ReadDir(limit + 1)
-	if err != nil && err != io.EOF {
-		return nil, false, pathError(d.rel, err)
-	}
-	if len(list) > limit {
-		list, more = list[:limit], true
-	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
-	return list, more, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/safepath"
+	"github.com/reeve-gate/reeve/internal/safepath/beneath"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -99,7 +100,7 @@ var movePath = act[fromTo]{
 		}
 		defer src.Close()
 		if _, err := src.Lstat(old); err != nil {
-			return reeve.Result{}, pathError(from.rel, err)
+			return reeve.Result{}, beneath.Error(from.rel, err)
 		}
 		if err := w.survey(src, old, "move"); err != nil {
 			return reeve.Result{}, err
@@ -117,16 +118,16 @@ var movePath = act[fromTo]{
 }
 
 // moveNew renames between two directories and flushes both.
-func moveNew(src dir, old string, dst dir, name string) error {
-	switch err := renameNew(src, old, dst, name); {
+func moveNew(src beneath.Dir, old string, dst beneath.Dir, name string) error {
+	switch err := beneath.RenameNew(src, old, dst, name); {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s exists already", filepath.Join(dst.rel, name))
+		return fmt.Errorf("%s exists already", filepath.Join(dst.Rel(), name))
 	case errors.Is(err, syscall.EXDEV):
-		return fmt.Errorf("%s is on another file system; copy it and delete the original", filepath.Join(dst.rel, name))
+		return fmt.Errorf("%s is on another file system; copy it and delete the original", filepath.Join(dst.Rel(), name))
 	case err != nil:
-		return pathError(filepath.Join(dst.rel, name), err)
+		return beneath.Error(filepath.Join(dst.Rel(), name), err)
 	}
-	return errors.Join(dst.flush(), src.flush())
+	return errors.Join(dst.Flush(), src.Flush())
 }
 
 var copyPath = act[fromTo]{
@@ -194,8 +195,8 @@ type copier struct {
 
 // copy copies src/old, a file or a directory, to dst/name, which must not
 // exist.
-func (c *copier) copy(src dir, old string, dst dir, name string) error {
-	rel := filepath.Join(src.rel, old)
+func (c *copier) copy(src beneath.Dir, old string, dst beneath.Dir, name string) error {
+	rel := filepath.Join(src.Rel(), old)
 	if err := c.ctx.Err(); err != nil {
 		return fmt.Errorf("copy %s: %w", rel, err)
 	}
@@ -205,7 +206,7 @@ func (c *copier) copy(src dir, old string, dst dir, name string) error {
 	info, err := src.Lstat(old)
 	switch {
 	case err != nil:
-		return pathError(rel, err)
+		return beneath.Error(rel, err)
 	case info.IsDir():
 		return c.copyDir(src, old, dst, name, info)
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -214,8 +215,8 @@ func (c *copier) copy(src dir, old string, dst dir, name string) error {
 	return c.copyFile(src, old, dst, name)
 }
 
-func (c *copier) copyDir(src dir, old string, dst dir, name string, info fs.FileInfo) error {
-	from, err := src.openDir(old)
+func (c *copier) copyDir(src beneath.Dir, old string, dst beneath.Dir, name string, info fs.FileInfo) error {
+	from, err := src.Dir(old)
 	if err != nil {
 		return err
 	}
@@ -223,19 +224,19 @@ func (c *copier) copyDir(src dir, old string, dst dir, name string, info fs.File
 	// Writable by us until it is full; then as the original, less what the
 	// umask takes.
 	if err := dst.Mkdir(name, info.Mode().Perm()|0o700); err != nil {
-		return pathError(filepath.Join(dst.rel, name), err)
+		return beneath.Error(filepath.Join(dst.Rel(), name), err)
 	}
-	to, err := dst.openDir(name)
+	to, err := dst.Dir(name)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
-	entries, more, err := from.entries(maxEntries)
+	entries, more, err := from.Entries(maxEntries)
 	if err != nil {
 		return err
 	}
 	if more {
-		return fmt.Errorf("%s has more than %d entries", from.rel, maxEntries)
+		return fmt.Errorf("%s has more than %d entries", from.Rel(), maxEntries)
 	}
 	for _, e := range entries {
 		if err := c.copy(from, e.Name(), to, e.Name()); err != nil {
@@ -245,9 +246,9 @@ func (c *copier) copyDir(src dir, old string, dst dir, name string, info fs.File
 	return nil
 }
 
-func (c *copier) copyFile(src dir, old string, dst dir, name string) error {
-	rel := filepath.Join(src.rel, old)
-	in, info, err := src.openFile(old)
+func (c *copier) copyFile(src beneath.Dir, old string, dst beneath.Dir, name string) error {
+	rel := filepath.Join(src.Rel(), old)
+	in, info, err := src.File(old)
 	if err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func (c *copier) copyFile(src dir, old string, dst dir, name string) error {
 	// Set-id bits are not copied; the umask takes what it takes.
 	out, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
 	if err != nil {
-		return pathError(filepath.Join(dst.rel, name), err)
+		return beneath.Error(filepath.Join(dst.Rel(), name), err)
 	}
 	n, err := io.Copy(out, io.LimitReader(in, maxCopySize-c.bytes+1))
 	c.files, c.bytes = c.files+1, c.bytes+n
@@ -266,7 +267,7 @@ func (c *copier) copyFile(src dir, old string, dst dir, name string) error {
 		err = fmt.Errorf("more than %d bytes to copy", maxCopySize)
 	}
 	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return pathError(rel, err)
+		return beneath.Error(rel, err)
 	}
 	return nil
 }
@@ -302,51 +303,51 @@ var deletePath = act[pathArg]{
 		}
 		// RemoveAll of a directory that was opened goes through no link.
 		if err := d.RemoveAll(name); err != nil {
-			return reeve.Result{}, pathError(p.rel, err)
+			return reeve.Result{}, beneath.Error(p.rel, err)
 		}
-		return reeve.Result{Output: "deleted " + p.rel, Changed: []string{p.rel}}, d.flush()
+		return reeve.Result{Output: "deleted " + p.rel, Changed: []string{p.rel}}, d.Flush()
 	},
 }
 
 // survey looks through what a call names before it takes it whole: nothing
 // protected and no credential may lie inside a directory that is moved,
 // copied or deleted, since the call did not name it.
-func (w *workspace) survey(d dir, name, verb string) error {
+func (w *workspace) survey(d beneath.Dir, name, verb string) error {
 	info, err := d.Lstat(name)
 	if err != nil {
-		return pathError(filepath.Join(d.rel, name), err)
+		return beneath.Error(filepath.Join(d.Rel(), name), err)
 	}
 	if !info.IsDir() {
 		return nil
 	}
-	sub, err := d.openDir(name)
+	sub, err := d.Dir(name)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
 	looked := 0
-	return w.surveyDir(sub, verb, safepath.Protected(sub.rel), &looked)
+	return w.surveyDir(sub, verb, safepath.Protected(sub.Rel()), &looked)
 }
 
 // surveyDir is survey for everything in d; named says that the call named
 // protected metadata itself.
-func (w *workspace) surveyDir(d dir, verb string, named bool, looked *int) error {
-	entries, more, err := d.entries(maxEntries)
+func (w *workspace) surveyDir(d beneath.Dir, verb string, named bool, looked *int) error {
+	entries, more, err := d.Entries(maxEntries)
 	if err != nil {
 		return err
 	}
 	if *looked += len(entries); more || *looked > maxWalk {
-		return fmt.Errorf("%s holds more than %d names; %s its parts", d.rel, maxWalk, verb)
+		return fmt.Errorf("%s holds more than %d names; %s its parts", d.Rel(), maxWalk, verb)
 	}
 	for _, e := range entries {
-		rel := filepath.Join(d.rel, e.Name())
+		rel := filepath.Join(d.Rel(), e.Name())
 		if safepath.Credential(filepath.Join(w.at.Workspace, rel)) || !named && safepath.Protected(rel) {
 			return fmt.Errorf("%s lies inside what you %s and is protected; %s the rest without it", rel, verb, verb)
 		}
 		if !e.IsDir() {
 			continue
 		}
-		sub, err := d.openDir(e.Name())
+		sub, err := d.Dir(e.Name())
 		if err != nil {
 			return err
 		}

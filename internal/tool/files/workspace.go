@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/reeve-gate/reeve/internal/safepath"
+	"github.com/reeve-gate/reeve/internal/safepath/beneath"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -46,19 +45,19 @@ func locate(path string, at tool.Place) (place, error) {
 type workspace struct {
 	at   tool.Place
 	disk Disk
-	root *os.Root
+	top  beneath.Dir
 	made []string // directories that this call made, deepest last
 }
 
 func openWorkspace(at tool.Place, disk Disk) (*workspace, error) {
-	root, err := os.OpenRoot(at.Workspace)
+	top, err := beneath.Open(at.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	return &workspace{at: at, disk: disk, root: root}, nil
+	return &workspace{at: at, disk: disk, top: top}, nil
 }
 
-func (w *workspace) close() { w.root.Close() }
+func (w *workspace) close() { w.top.Close() }
 
 // unmake removes the directories that a failed call made, where nothing has
 // come to stand in them.
@@ -78,128 +77,20 @@ func (w *workspace) unmake() {
 
 func (w *workspace) locate(path string) (place, error) { return locate(path, w.at) }
 
-// errSwapped is what a walk ends with when a name stops being what it was.
-var errSwapped = errors.New("it was replaced by something else at this moment; try again")
-
-// linked says that a path goes through a symbolic link, and where to.
-type linked struct{ path, to string }
-
-func (l linked) Error() string {
-	return fmt.Sprintf("%s is a symbolic link to %s; name the real path", l.path, l.to)
-}
-
-// dir is a directory that was reached without following a link.
-type dir struct {
-	*os.Root
-	rel string // from the workspace
-}
-
-// openDir opens the directory called name in d, if it is one and no link to
-// one. Looking first and comparing afterwards makes the two one step: what
-// was opened is what stood there as a directory.
-func (d dir) openDir(name string) (dir, error) {
-	rel := filepath.Join(d.rel, name)
-	before, err := d.Lstat(name)
-	if err != nil {
-		return dir{}, pathError(rel, err)
-	}
-	if before.Mode()&fs.ModeSymlink != 0 {
-		to, _ := d.Readlink(name)
-		return dir{}, linked{rel, to}
-	}
-	if !before.IsDir() {
-		return dir{}, fmt.Errorf("%s is not a directory", rel)
-	}
-	sub, err := d.OpenRoot(name)
-	if err != nil {
-		return dir{}, pathError(rel, err)
-	}
-	after, err := sub.Stat(".")
-	if err != nil || !os.SameFile(before, after) {
-		sub.Close()
-		return dir{}, fmt.Errorf("%s: %w", rel, errSwapped)
-	}
-	return dir{sub, rel}, nil
-}
-
-// openFile opens the regular file called name in d for reading, if it is one
-// and no link to one. It never waits on a pipe put in its place.
-func (d dir) openFile(name string) (*os.File, fs.FileInfo, error) {
-	rel := filepath.Join(d.rel, name)
-	before, err := d.lstatFile(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := d.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, pathError(rel, err)
-	}
-	after, err := f.Stat()
-	if err != nil || !os.SameFile(before, after) {
-		f.Close()
-		return nil, nil, fmt.Errorf("%s: %w", rel, errSwapped)
-	}
-	return f, after, nil
-}
-
-// lstatFile looks at name in d, which must be a regular file.
-func (d dir) lstatFile(name string) (fs.FileInfo, error) {
-	rel := filepath.Join(d.rel, name)
-	info, err := d.Lstat(name)
-	switch {
-	case err != nil:
-		return nil, pathError(rel, err)
-	case info.Mode()&fs.ModeSymlink != 0:
-		to, _ := d.Readlink(name)
-		return nil, linked{rel, to}
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory", rel)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file (%s)", rel, info.Mode().Type())
-	}
-	return info, nil
-}
-
-// top is the workspace itself.
-func (w *workspace) top() (dir, error) {
-	root, err := w.root.OpenRoot(".")
-	if err != nil {
-		return dir{}, pathError(".", err)
-	}
-	return dir{root, "."}, nil
-}
-
 // dirAt opens the directory at rel, going through no link. With make it makes
 // the ones that are missing. The caller closes it.
-func (w *workspace) dirAt(rel string, make bool) (dir, error) {
-	d, err := w.top()
-	if err != nil || rel == "." {
-		return d, err
+func (w *workspace) dirAt(rel string, make bool) (beneath.Dir, error) {
+	if !make {
+		return w.top.At(rel, nil)
 	}
-	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
-		next, err := d.openDir(name)
-		if make && errors.Is(err, fs.ErrNotExist) {
-			if err = d.Mkdir(name, 0o755); err == nil {
-				w.made = append(w.made, filepath.Join(d.rel, name))
-			}
-			if err == nil || errors.Is(err, fs.ErrExist) {
-				next, err = d.openDir(name)
-			}
-		}
-		d.Close()
-		if err != nil {
-			return dir{}, err
-		}
-		d = next
-	}
-	return d, nil
+	return w.top.At(rel, &w.made)
 }
 
 // parentOf opens the directory that holds p and gives p's own name in it. The
 // workspace itself has no parent here.
-func (w *workspace) parentOf(p place, make bool) (dir, string, error) {
+func (w *workspace) parentOf(p place, make bool) (beneath.Dir, string, error) {
 	if p.rel == "." {
-		return dir{}, "", fmt.Errorf("%s is the workspace itself", p.abs)
+		return beneath.Dir{}, "", fmt.Errorf("%s is the workspace itself", p.abs)
 	}
 	d, err := w.dirAt(filepath.Dir(p.rel), make)
 	return d, filepath.Base(p.rel), err
@@ -225,9 +116,9 @@ func (w *workspace) follow(p place) (place, error) {
 		if !filepath.IsLocal(next) {
 			return place{}, fmt.Errorf("%s leads outside the workspace %s; the file tools stay inside it", p.rel, w.at.Workspace)
 		}
-		info, err := w.root.Lstat(next)
+		info, err := w.top.Lstat(next)
 		if err != nil {
-			return place{}, pathError(p.rel, err)
+			return place{}, beneath.Error(p.rel, err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			at = next
@@ -236,9 +127,9 @@ func (w *workspace) follow(p place) (place, error) {
 		if links++; links > maxLinks {
 			return place{}, fmt.Errorf("%s goes through more than %d symbolic links", p.rel, maxLinks)
 		}
-		to, err := w.root.Readlink(next)
+		to, err := w.top.Readlink(next)
 		if err != nil {
-			return place{}, pathError(p.rel, err)
+			return place{}, beneath.Error(p.rel, err)
 		}
 		if filepath.IsAbs(to) {
 			inside, err := w.locate(to)
@@ -250,6 +141,27 @@ func (w *workspace) follow(p place) (place, error) {
 		todo = append(strings.Split(to, string(filepath.Separator)), todo...)
 	}
 	return place{filepath.Join(w.at.Workspace, at), at}, nil
+}
+
+// through calls f with the place of something that is read, and again with
+// its real place where f met a symbolic link.
+func through[T any](w *workspace, p place, f func(place) (T, error)) (T, error) {
+	if err := secret(p); err != nil {
+		return *new(T), err
+	}
+	v, err := f(p)
+	var met beneath.Linked
+	if !errors.As(err, &met) {
+		return v, err
+	}
+	real, err := w.follow(p)
+	if err == nil {
+		err = secret(real)
+	}
+	if err != nil {
+		return *new(T), err
+	}
+	return f(real)
 }
 
 // secret refuses what is a credential by its name.
@@ -266,22 +178,4 @@ func (w *workspace) alias(rel string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is another name of a file that holds credentials; the file tools do not open it", rel)
 	}
 	return nil
-}
-
-// links is how many hard links a file has.
-func links(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
-	}
-	return 1
-}
-
-// pathError says what happened to a path from the workspace, without the
-// system call.
-func pathError(rel string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return fmt.Errorf("%s: %w", rel, err)
 }

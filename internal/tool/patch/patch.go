@@ -315,6 +315,9 @@ func number(s string) (n int, ok bool) {
 // or at the one place below the hunk before it where its old lines are; more
 // than one such place is an error, and so is none. Nothing is fuzzy.
 func (f *File) Apply(text []byte) ([]byte, error) {
+	if f.Create && len(text) > 0 {
+		return nil, fmt.Errorf("%s: the patch creates the file, which is not empty", f.Path)
+	}
 	lines := strings.SplitAfter(string(text), "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]

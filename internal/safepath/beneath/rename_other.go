@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package files
+package beneath
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew moves a name from one directory to another where nothing stands
+// RenameNew moves a name from one directory to another where nothing stands
 // at the new name. Looking and moving are two steps here.
-func renameNew(from dir, old string, to dir, name string) error {
+func RenameNew(from Dir, old string, to Dir, name string) error {
 	return between(from, to, func(a, b int) error {
 		if _, err := to.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return fs.ErrExist
@@ -22,9 +22,9 @@ func renameNew(from dir, old string, to dir, name string) error {
 }
 
 // between calls f with descriptors of both directories.
-func between(from, to dir, f func(a, b int) error) error {
+func between(from, to Dir, f func(a, b int) error) error {
 	var fds [2]*os.File
-	for i, d := range []dir{from, to} {
+	for i, d := range []Dir{from, to} {
 		h, err := d.Open(".")
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package files
+package beneath
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew moves a name from one directory to another where nothing stands
+// RenameNew moves a name from one directory to another where nothing stands
 // at the new name. The kernel does both in one step; a file system that cannot
 // (EINVAL from older FUSE and NFS) gets a look first.
-func renameNew(from dir, old string, to dir, name string) error {
+func RenameNew(from Dir, old string, to Dir, name string) error {
 	return between(from, to, func(a, b int) error {
 		err := unix.Renameat2(a, old, b, name, unix.RENAME_NOREPLACE)
 		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
@@ -25,9 +25,9 @@ func renameNew(from dir, old string, to dir, name string) error {
 }
 
 // between calls f with descriptors of both directories.
-func between(from, to dir, f func(a, b int) error) error {
+func between(from, to Dir, f func(a, b int) error) error {
 	var fds [2]*os.File
-	for i, d := range []dir{from, to} {
+	for i, d := range []Dir{from, to} {
 		h, err := d.Open(".")
 		if err != nil {
 			return err
