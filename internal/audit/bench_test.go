@@ -145,3 +145,79 @@ func BenchmarkAppendAlone(b *testing.B) {
 		}
 	}
 }
+
+// longRecord is a record of n rows in sessions of about 150.
+func longRecord(b *testing.B, n int) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "audit")
+	l, err := Open(dir, clock)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for w := range 64 {
+		wg.Go(func() {
+			for i := w; i < n; i += 64 {
+				r := benchRecord(i)
+				r.Session = fmt.Sprintf("01989c00-0000-7000-8000-%012d", i/150)
+				if err := l.Append(context.Background(), r); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// BenchmarkLongRecord reads and checks a record of 50,000 rows.
+func BenchmarkLongRecord(b *testing.B) {
+	const rows = 50_000
+	dir := longRecord(b, rows)
+	ctx := context.Background()
+	for name, f := range map[string]Filter{
+		"list 50": {Limit: 50}, "list 50 of a tool": {Limit: 50, Tool: "write_file"}, "list a session": {Session: fmt.Sprintf("01989c00-0000-7000-8000-%012d", 100)},
+		"list 50 denied": {Limit: 50, Status: reeve.StatusDenied},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := reader(b, dir).List(ctx, f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("verify", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			rep, err := Verify(ctx, dir)
+			if err != nil || rep.Broken != nil {
+				b.Fatal(err, rep.Broken)
+			}
+		}
+		b.ReportMetric(rows/(b.Elapsed().Seconds()/float64(b.N)), "rows/s")
+	})
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			l, err := Open(dir, clock)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			l.Close()
+			b.StartTimer()
+		}
+	})
+	b.Run("open intents of a session", func(b *testing.B) {
+		l := mustOpen(b, dir)
+		for b.Loop() {
+			if _, err := l.OpenIntents(fmt.Sprintf("01989c00-0000-7000-8000-%012d", 100), time.Time{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

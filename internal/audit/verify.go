@@ -107,11 +107,16 @@ func examine(ctx context.Context, c *chain.Conn, at chain.Anchor) (Report, error
 		rep.Broken = broken
 		return rep, err
 	}
-	k := chain.Checker{Conn: c, Anchor: at, Open: map[string]chain.Row{}}
+	k := chain.Checker{Conn: c, Anchor: at, Open: map[string]int64{}}
 	err = k.Run(ctx, math.MinInt64, 1, chain.Hash{}, math.MaxInt64)
-	rep.Broken, rep.Rows, rep.Intents, rep.Head = k.Broken, k.Rows, k.Intents, k.Head
-	rep.Ahead = max(0, k.Head.ID-at.ID)
-	rep.Open, rep.OpenAll = k.OpenIntents(MaxOpen)
+	rep.Broken, rep.Rows, rep.Intents, rep.OpenAll = k.Broken, k.Rows, k.Intents, int64(len(k.Open))
+	if err == nil {
+		rep.Head, err = k.Head(ctx)
+	}
+	if err == nil {
+		rep.Open, err = k.OpenIntents(ctx, MaxOpen)
+	}
+	rep.Ahead = max(0, rep.Head.ID-at.ID)
 	if err != nil || k.Broken != nil {
 		return rep, err
 	}

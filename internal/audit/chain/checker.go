@@ -1,11 +1,11 @@
 package chain
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/reeve-gate/reeve"
@@ -19,8 +19,9 @@ type Checker struct {
 	Broken  *Break // the first row that does not hold; nil = all do
 	Rows    int64  // rows that hold
 	Intents int64
-	Head    Row            // the newest row that holds
-	Open    map[string]Row // intents whose outcome was not met yet, by call; nil = not kept
+	Open    map[string]int64 // rows of intents whose outcome was not met yet, by call; nil = not kept
+
+	head int64
 }
 
 var errStop = errors.New("stop")
@@ -57,28 +58,44 @@ func (k *Checker) Run(ctx context.Context, low, first int64, prev Hash, high int
 // count takes a row that holds into the tally.
 func (k *Checker) count(v []driver.Value) {
 	k.Rows++
-	intent := v[ColPhase] == string(reeve.PhaseIntent)
-	if intent {
+	k.head, _ = v[ColID].(int64)
+	call, _ := v[ColCall].(string)
+	if v[ColPhase] == string(reeve.PhaseIntent) {
 		k.Intents++
-	}
-	k.Head = Of(v)
-	if k.Open == nil {
-		return
-	}
-	if intent {
-		k.Open[k.Head.CallID] = k.Head
-	} else {
-		delete(k.Open, k.Head.CallID)
+		if k.Open != nil {
+			k.Open[call] = k.head
+		}
+	} else if k.Open != nil {
+		delete(k.Open, call)
 	}
 }
 
-func (k *Checker) OpenIntents(limit int) ([]Row, int64) {
-	var all []Row
-	for _, r := range k.Open {
-		all = append(all, r)
+// Head is the newest row that holds; the zero Row where there is none.
+func (k *Checker) Head(ctx context.Context) (Row, error) {
+	rows, err := k.rowsAt(ctx, []int64{k.head})
+	if err != nil || len(rows) == 0 {
+		return Row{}, err
 	}
-	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
-	return all[:min(limit, len(all))], int64(len(all))
+	return rows[0], nil
+}
+
+// OpenIntents gives the oldest intents left open, at most limit.
+func (k *Checker) OpenIntents(ctx context.Context, limit int) ([]Row, error) {
+	ids := slices.Sorted(maps.Values(k.Open))
+	return k.rowsAt(ctx, ids[:min(limit, len(ids))])
+}
+
+func (k *Checker) rowsAt(ctx context.Context, ids []int64) (rows []Row, err error) {
+	for _, id := range ids {
+		err := k.Conn.Query(ctx, "SELECT "+AllColumns+" FROM tool_executions WHERE id = ?", []driver.Value{id}, func(v []driver.Value) error {
+			rows = append(rows, Of(v))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 // row judges one row that should have the id want and follow the hash prev.

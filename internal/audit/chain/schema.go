@@ -22,6 +22,7 @@ var Columns = [...]string{
 const (
 	ColID        = 0
 	ColFirst     = 1 // first column of the leaf
+	ColCall      = 1
 	ColPhase     = 2
 	ColStatus    = 9
 	ColPrev      = len(Columns) - 2
