@@ -1,0 +1,179 @@
+package use
+
+import (
+	"strings"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/shellread/table"
+	"github.com/reeve-gate/reeve/internal/shellread/words"
+)
+
+// shells read commands from a text, a file or their input.
+var shells = map[string]bool{
+	"sh": true, "bash": true, "dash": true, "ash": true, "zsh": true, "ksh": true, "ksh93": true, "mksh": true, "pdksh": true, "lksh": true, "yash": true, "posh": true,
+	"rbash": true, "rzsh": true, "fish": true, "csh": true, "tcsh": true, "elvish": true, "nu": true, "xonsh": true,
+}
+
+// IsShell reports whether a program reads shell commands.
+func IsShell(name string) bool { return isShell(name) }
+
+func isShell(name string) bool { return shells[strings.TrimPrefix(name, "-")] }
+
+// foreignShells have options of their own.
+var foreignShells = map[string]bool{"fish": true, "csh": true, "tcsh": true, "elvish": true, "nu": true, "xonsh": true}
+
+// shellTakes are options of shells with a value of their own.
+var shellTakes = map[string]bool{"--rcfile": true, "--init-file": true, "-o": true, "+o": true, "-O": true, "+O": true, "--rpm-requires": false}
+
+// shell reads the words of a shell: -c TEXT, a script file, or commands from
+// its input.
+func (r *reading) shell() {
+	name := strings.TrimPrefix(r.name, "-")
+	text, stdin := false, false
+	i := 1
+options:
+	for ; i < len(r.ws); i++ {
+		w := r.ws[i]
+		switch {
+		case !w.Certain():
+			if text {
+				break options
+			}
+			if w.MayBeFlag() {
+				r.because(reeve.CommandUnknownWords, "a word of "+name+" could become an option")
+				r.unknown("cannot tell what " + name + " would run: " + w.Text)
+				return
+			}
+			break options
+		case w.Text == "--" || w.Text == "-":
+			i++
+			break options
+		case strings.HasPrefix(w.Text, "--"):
+			if shellTakes[w.Text] {
+				r.because(reeve.CommandRunsProgram, w.Text+" loads a start file")
+				i++
+			}
+		case len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+'):
+			text = text || w.Text[0] == '-' && strings.Contains(w.Text, "c")
+			stdin = stdin || w.Text[0] == '-' && strings.Contains(w.Text, "s")
+			if last := w.Text[len(w.Text)-1]; last == 'o' || last == 'O' {
+				i++
+			}
+		default:
+			break options
+		}
+	}
+	switch {
+	case text:
+		r.shellText(name, i)
+	case foreignShells[name] && i > 1:
+		r.unknown("the options of " + name + " are not read")
+	case i < len(r.ws) && !stdin:
+		r.scriptFile(r.ws[i])
+		r.loose(r.ws[i:])
+	default:
+		r.Fed = true
+	}
+}
+
+// shellText: the word at i is a text that the shell runs.
+func (r *reading) shellText(name string, i int) {
+	r.because(reeve.CommandRunsProgram, name+" -c runs the text it is given")
+	if i >= len(r.ws) {
+		r.unknown(name + " -c without a text")
+		return
+	}
+	if !r.ws[i].Known {
+		r.because(reeve.CommandFedScript, "the text that "+name+" runs is not certain")
+	}
+	r.Inner = append(r.Inner, Inner{Text: r.ws[i], Shell: name, Wrapper: reeve.Wrapper{Name: r.name, Text: joined(r.ws[:i])}})
+}
+
+// scriptFile: an interpreter is given a file. A file that is a pipe is input.
+func (r *reading) scriptFile(w words.Word) {
+	if strings.HasPrefix(w.Lead, "/dev/fd/") || strings.HasPrefix(w.Lead, "/dev/stdin") || strings.HasPrefix(w.Lead, "/proc/") {
+		r.Fed = true
+		return
+	}
+	r.Files = append(r.Files, File{Path: w, Role: 'r'})
+}
+
+// interpreter: without a script operand, or with a dash, the program comes
+// from the input.
+func (r *reading) interpreter() {
+	if !r.p.Is(table.Interpreter) || r.u.Effects().Has(table.Stops|table.Version) {
+		return
+	}
+	for _, f := range r.u.Flags {
+		if f.Effect.Has(table.Runs) || f.Name == "-f" || f.Name == "-m" {
+			return
+		}
+	}
+	if len(r.u.Operands) == 0 {
+		r.Fed = !r.p.Is(table.HasSubs)
+		return
+	}
+	first := r.u.Operands[0]
+	r.Fed = first.Certain() && (first.Text == "-" || first.Text == "/dev/stdin") || strings.HasPrefix(first.Lead, "/dev/fd/")
+}
+
+// python -m MODULE is also that module's own command.
+func (r *reading) python() {
+	m, given := r.u.Flag("-m")
+	if !given || !m.Has || !m.Value.Certain() {
+		return
+	}
+	module := append([]words.Word{m.Value}, r.args()[r.u.Rest:]...)
+	r.Also = module
+	inner := Of(module)
+	r.because(inner.Marks&^reeve.CommandUnknownWords, inner.Why)
+	if inner.External != "" {
+		r.External = inner.External
+	}
+	r.Files, r.Inner = append(r.Files, inner.Files...), append(r.Inner, inner.Inner...)
+}
+
+// editor: vim takes commands as +COMMAND too.
+func (r *reading) editor() {
+	for _, w := range r.u.Operands {
+		if strings.HasPrefix(w.Lead, "+") {
+			r.because(reeve.CommandRunsProgram, "+COMMAND runs a command of the editor")
+		}
+	}
+}
+
+// sqlite: dot-commands start programs and write files, functions load code.
+func (r *reading) sqlite() {
+	for i, w := range r.u.Operands {
+		s := strings.ToLower(w.Text)
+		switch {
+		case i == 0:
+		case !w.Known, strings.HasPrefix(strings.TrimSpace(s), "."), strings.Contains(s, "\n."), strings.Contains(s, "load_extension"), strings.Contains(s, "edit("):
+			r.because(reeve.CommandRunsProgram, "the text given to "+r.name+" may start programs")
+		case strings.Contains(s, "writefile"), strings.Contains(s, "attach"), strings.Contains(s, "into"), strings.Contains(s, "copy"):
+			r.because(reeve.CommandWritesFile, "the text given to "+r.name+" may write files")
+		}
+	}
+	if len(r.u.Operands) < 2 {
+		r.because(reeve.CommandFedScript, r.name+" reads what it does from its input")
+	}
+}
+
+// self: reeve with anything but status, version and hook is a person's.
+func (r *reading) self() {
+	args := r.args()
+	if len(args) > 0 && args[0].Certain() {
+		switch args[0].Text {
+		case "status", "version", "hook":
+			r.loose(args)
+			if r.Marks == 0 {
+				return
+			}
+		}
+	}
+	if len(args) == 0 {
+		return
+	}
+	r.because(reeve.CommandSelf, "only a person may use reeve this way")
+	r.Self = "starts " + strings.Join(texts(r.ws[:2]), " ")
+}
