@@ -88,10 +88,7 @@ func Failed(format string, args ...any) reeve.Result {
 
 // Registry is the list of tools that exist. It is built once, in the open, in
 // the daemon, and read-only after that.
-type Registry struct {
-	byName    map[string]Tool
-	otherwise func(name string) (Tool, bool)
-}
+type Registry struct{ byName map[string]Tool }
 
 // NewRegistry lists tools. Two tools of one name, a name that is not
 // lower-case, or a tool without a tier above denied and without a class is a
@@ -111,24 +108,13 @@ func NewRegistry(tools ...Tool) *Registry {
 	return r
 }
 
-// Otherwise lets f describe the names that are not listed: another agent's
-// tools cannot all be known before they are called. It is set once, before
-// the registry is used, and returns the registry.
-func (r *Registry) Otherwise(f func(name string) (Tool, bool)) *Registry {
-	r.otherwise = f
-	return r
-}
-
 // Find returns the tool of that name, without regard to case.
 func (r *Registry) Find(name string) (Tool, bool) {
 	if t, ok := r.byName[name]; ok {
 		return t, true
 	}
-	lower := strings.ToLower(name)
-	if t, ok := r.byName[lower]; ok || r.otherwise == nil {
-		return t, ok
-	}
-	return r.otherwise(lower)
+	t, ok := r.byName[strings.ToLower(name)]
+	return t, ok
 }
 
 // All lists the tools by name.

@@ -48,12 +48,9 @@ const timeout = 60 * time.Second
 // maxCommits is the most that git_log shows.
 const maxCommits = 200
 
-// Tools lists the git tools behind a runner. A nil runner is a programmer's
-// mistake and panics.
+// Tools lists the git tools behind a runner. With none they can say what a call
+// would do, and every call of them is refused.
 func Tools(r Runner) []tool.Tool {
-	if r == nil {
-		panic("git: no runner")
-	}
 	var all []tool.Tool
 	for _, c := range []command{status, diff, log, show} {
 		all = append(all, reader{c, r})
@@ -138,6 +135,9 @@ func locate(path string, at tool.Place) (string, error) {
 func (g reader) Run(ctx context.Context, c tool.Call) reeve.Result {
 	if _, err := g.Effects(c.Args, c.Place); err != nil {
 		return tool.Failed("%v", err)
+	}
+	if g.runner == nil {
+		return tool.Denied(g.name + " has nothing to run git with here")
 	}
 	a, _ := read(c.Args)
 	revs, _ := parseRevisions(a.Rev)

@@ -162,3 +162,16 @@ func TestACommandNeverRunsBecauseTheBoundaryFailed(t *testing.T) {
 		t.Error("the command ran")
 	}
 }
+
+func TestWithoutARunnerEffectsAreKnownAndNothingRuns(t *testing.T) {
+	dir := t.TempDir()
+	if r := run(t, nil, dir, map[string]any{"command": "touch " + dir + "/ran"}); r.Status != reeve.StatusDenied {
+		t.Errorf("%+v", r)
+	}
+	if effects, err := New(nil).Effects([]byte(`{"command":"make"}`), tool.Place{Workspace: dir, Dir: dir}); err != nil || len(effects) == 0 {
+		t.Errorf("%v, %v", effects, err)
+	}
+	if _, err := os.Stat(dir + "/ran"); err == nil {
+		t.Error("the command ran")
+	}
+}
