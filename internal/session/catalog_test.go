@@ -1,0 +1,94 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+)
+
+// open makes a store below a new state directory; ids count up.
+func open(t *testing.T, state string) *Store {
+	t.Helper()
+	n := 0
+	s, err := Open(state, 3, func() time.Time { return time.Unix(1000, 0).UTC() }, func() string { n++; return fmt.Sprintf("id-%s-%d", t.Name(), n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestTheStricterOfThePersonsAndTheSessionsSettingHolds is contract Y27: a
+// session can tighten a tool for itself and loosens nothing.
+func TestTheStricterOfThePersonsAndTheSessionsSettingHolds(t *testing.T) {
+	s := open(t, t.TempDir())
+	for _, c := range []struct{ person, own, want reeve.Catalog }{
+		{reeve.CatalogUnset, reeve.CatalogUnset, reeve.CatalogUnset},
+		{reeve.CatalogAuto, reeve.CatalogOff, reeve.CatalogOff},
+		{reeve.CatalogOff, reeve.CatalogAuto, reeve.CatalogOff},
+		{reeve.CatalogUnset, reeve.CatalogAsk, reeve.CatalogAsk},
+		{reeve.CatalogApproval, reeve.CatalogAsk, reeve.CatalogApproval},
+		{reeve.CatalogAsk, reeve.CatalogUnset, reeve.CatalogAsk},
+	} {
+		one, err := s.Create(Session{Client: "run", Workspace: t.TempDir(), Tools: map[string]reeve.Catalog{"bash": c.own}}, "/home/nobody-here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SetTool("bash", c.person); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"bash", "claude:bash"} {
+			if got := s.Catalog(one.ID, name); got != c.want {
+				t.Errorf("%s: the person says %s, the session %s: %s holds, want %s", name, c.person, c.own, got, c.want)
+			}
+		}
+		if got := s.Catalog(one.ID, "read_file"); got != reeve.CatalogUnset {
+			t.Errorf("a tool nobody set is %s", got)
+		}
+	}
+}
+
+func TestASessionSpendsItsCallsAndEndsForGood(t *testing.T) {
+	state := t.TempDir()
+	s := open(t, state)
+	one, err := s.Create(Session{Client: "claude", Foreign: "f", Workspace: t.TempDir(), Mode: reeve.ModeDefault}, "/home/nobody-here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if err := s.Spend(one.ID); err != nil {
+			t.Errorf("call %d: %v", n, err)
+		}
+	}
+	if err := s.Spend(one.ID); err == nil {
+		t.Error("a fourth call of three was granted")
+	}
+	if err := s.SetPlan(one.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := s.Get(one.ID); err != nil || now.Mode != reeve.ModePlan {
+		t.Errorf("while its client plans the session is in mode %s, %v", now.Mode, err)
+	}
+	if again := open(t, state); len(again.List()) != 1 {
+		t.Errorf("after a restart there are %d sessions, want the one that had not ended", len(again.List()))
+	}
+	if err := s.End(one.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(one.ID); err == nil {
+		t.Error("an ended session is still found")
+	}
+	if again := open(t, state); len(again.List()) != 0 {
+		t.Error("an ended session came back after a restart")
+	}
+}
+
+func TestAWorkspaceIsNeverTheRootOrTheHome(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{"/", home, home + "/.", "relative", home + "/none"} {
+		if got, err := Workspace(dir, home); err == nil {
+			t.Errorf("%q became the workspace %s", dir, got)
+		}
+	}
+}
