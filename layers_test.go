@@ -49,8 +49,9 @@ flow             pure       : reeve
 redact           pure       : reeve
 
 durable                     :
-safepath                    : reeve
 safepath/beneath            :
+safepath/repo               :
+safepath                    : reeve safepath/repo
 config                      : reeve durable
 jail/tree        part       :
 jail/gitconf     pure part  :
@@ -78,8 +79,8 @@ jail/jailtest    net exec test : reeve permit jail jail/probe jail/pty testuser
 tool/patch       pure part  :
 tool/files                  : reeve permit tool tool/patch safepath safepath/beneath
 tool/launch      part       : reeve permit tool jail
-tool/shell                  : reeve permit tool tool/launch jail shellread
-tool/git                    : reeve permit tool tool/launch jail safepath
+tool/shell                  : reeve permit tool jail shellread
+tool/git                    : reeve permit tool jail safepath safepath/repo
 tool/foreign                : reeve permit tool shellread
 tool/tooltest    test       : reeve permit tool
 

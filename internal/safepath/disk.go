@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/safepath/repo"
 )
 
 // maxResolvers bounds how many workspaces a Disk remembers.
@@ -16,7 +18,7 @@ const maxResolvers = 64
 // first use and keeps it. It is safe for concurrent use.
 type Disk struct {
 	options Options
-	repos   repoCache
+	repos   repo.Cache
 
 	mu        sync.Mutex // guards resolvers
 	resolvers map[string]*Resolver
@@ -47,6 +49,20 @@ func (d *Disk) Alias(workspace string, info fs.FileInfo) bool {
 	}
 	r, err := d.resolver(workspace)
 	return err != nil || r.aliases.has(inode{uint64(st.Dev), st.Ino})
+}
+
+// RepoRuns says which setting of the repository around dir makes git start a
+// program, and where it stands; "" where none does (see [repo.Cache.Runs]).
+func (d *Disk) RepoRuns(dir string) string {
+	real, _, err := resolve(filepath.Clean(dir))
+	if err != nil {
+		return "a directory that cannot be resolved"
+	}
+	now := d.options.Now
+	if now == nil {
+		now = time.Now
+	}
+	return d.repos.Runs(real, d.options.Home, now())
 }
 
 func (d *Disk) resolver(workspace string) (*Resolver, error) {

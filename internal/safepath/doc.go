@@ -8,7 +8,7 @@
 // A [Resolver] belongs to one workspace: [Resolver.Facts] resolves a path as
 // the operating system would (contract Y50, M9) and marks it. A [Disk] keeps
 // resolvers for every workspace, and [Disk.RepoRuns] says which setting of a
-// repository would make git start a program. They look and touch nothing.
+// repository would make git start a program (package repo). They look and touch nothing.
 //
 // What Facts says was true when it looked. Whoever acts on a path holds the
 // promise itself: the file tools by walking descriptors (os.Root), processes

@@ -100,6 +100,13 @@ var AgentStatePinned = []string{
 	"extensions", "policies", "trustedFolders.json", "aider.conf.yml", ".aider.conf.yml",
 }
 
+// gateEntries are the entries of an agent's folder in which a client keeps the
+// hook that puts it behind the gate, or what loads further hooks. The other
+// pinned entries steer programs and are protected, which a person may allow.
+var gateEntries = []string{
+	"settings*.json", "managed-settings*", "hooks", "hooks.json", "plugins", "config.toml", "config*.toml", "managed_config.toml", "requirements.toml",
+}
+
 // Protected reports whether any part of a slash-separated path, absolute or
 // relative, is one of ProtectedNames, without regard to case.
 func Protected(name string) bool {
@@ -116,9 +123,9 @@ func Credential(name string) bool {
 	return scanNames(fold(name), 0).credential
 }
 
-// GateConfig reports whether a slash-separated path is an agent's folder or
-// what configures the gate in it: <agent folder>/settings.json and the other
-// AgentStatePinned entries, or what lies below them.
+// GateConfig reports whether a slash-separated path is an agent's folder, or
+// what installs the gate in it: its settings, hooks and plugins, and what lies
+// below them.
 func GateConfig(name string) bool {
 	return scanNames(fold(name), 0).gate
 }
@@ -158,14 +165,11 @@ func scanFolded(rest string) (m nameMarks) {
 // folder configures the gate. The folder itself does: moving it away takes
 // the gate with it.
 func gateEntry(folder, after string) bool {
-	if folder == ".mcp.json" || folder == ".claude.json" {
-		return true
-	}
 	if !tables.agentFolder[folder] {
 		return false
 	}
 	entry, _, _ := strings.Cut(after, "/")
-	return entry == "" || matchAny(tables.pinned, entry)
+	return entry == "" || matchAny(tables.gate, entry)
 }
 
 // gitCredential reports whether a path that goes on with after below .git may
@@ -228,10 +232,10 @@ func match(pattern, name string) bool {
 
 // tables are the lists above, folded and keyed once.
 var tables = func() (t struct {
-	protected, agentFolder                   map[string]bool
-	stores                                   map[string][]string // first name → the further names
-	starStores                               []string            // stores of one name with a star in it
-	names, exceptions, gitCredential, pinned []string
+	protected, agentFolder                 map[string]bool
+	stores                                 map[string][]string // first name → the further names
+	starStores                             []string            // stores of one name with a star in it
+	names, exceptions, gitCredential, gate []string
 }) {
 	t.protected, t.agentFolder, t.stores = map[string]bool{}, map[string]bool{}, map[string][]string{}
 	for _, n := range ProtectedNames {
@@ -252,7 +256,7 @@ var tables = func() (t struct {
 		}
 	}
 	t.names, t.exceptions = foldAll(CredentialNames), foldAll(credentialExceptions)
-	t.gitCredential, t.pinned = foldAll(gitCredentialNames), foldAll(AgentStatePinned)
+	t.gitCredential, t.gate = foldAll(gitCredentialNames), foldAll(gateEntries)
 	return t
 }()
 

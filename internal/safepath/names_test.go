@@ -43,13 +43,13 @@ func TestProtectedNamesHoldAtAnyDepthAndInAnyCase(t *testing.T) {
 func TestGateConfigIsWhatInstallsTheGate(t *testing.T) {
 	for _, name := range []string{
 		"/h/.claude", "/h/.claude/settings.json", "/h/.claude/settings.local.json", "w/.claude/hooks/x.sh", ".codex/config.toml", ".gemini/settings.json",
-		".mcp.json", "/h/.claude.json", ".claude/plugins/a/b", ".claude/agents/x.md",
+		".claude/plugins/a/b", ".CLAUDE/Settings.json", "/h/.claude/managed-settings.d/x",
 	} {
 		if !GateConfig(name) {
 			t.Errorf("GateConfig(%q) = false, want true", name)
 		}
 	}
-	for _, name := range []string{"/h/.claude/projects/x.jsonl", ".claude/todos/1.json", "settings.json", ".vscode/settings.json", "hooks/x"} {
+	for _, name := range []string{"/h/.claude/projects/x.jsonl", ".claude/commands/x.md", ".claude/agents/x.md", ".mcp.json", ".claude/todos/1.json", "settings.json", ".vscode/settings.json", "hooks/x"} {
 		if GateConfig(name) {
 			t.Errorf("GateConfig(%q) = true, want false", name)
 		}
@@ -66,5 +66,15 @@ func TestAWorkspaceInsideAnAgentsFolderIsNotProtectedWhole(t *testing.T) {
 	}
 	if m := scanNames("/h/.ssh/w/x", len("/h/.ssh/w")); !m.credential {
 		t.Errorf("a workspace inside a credential store is marked %+v", m)
+	}
+}
+
+func TestWhatIsPinnedInAnAgentsFolderIsProtectedInAWorkspace(t *testing.T) {
+	for _, dir := range AgentStateDirs {
+		for _, name := range append(AgentStatePinned, gateEntries...) {
+			if path := dir + "/" + name; !Protected(path) {
+				t.Errorf("%s is not protected", path)
+			}
+		}
 	}
 }

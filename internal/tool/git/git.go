@@ -31,6 +31,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/safepath"
+	"github.com/reeve-gate/reeve/internal/safepath/repo"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -177,17 +178,17 @@ func complaint(stderr string) string {
 }
 
 // worktree is the repository of one call.
-type worktree struct{ safepath.Repo }
+type worktree struct{ repo.Info }
 
 func open(at tool.Place) (*worktree, error) {
-	repo, err := safepath.FindRepo(at.Workspace, at.Home)
+	found, err := repo.Find(at.Workspace, at.Home)
 	if err != nil {
 		return nil, err
 	}
-	if repo.Top == "" {
+	if found.Top == "" {
 		return nil, fmt.Errorf("%s is a bare repository; it has no working tree", at.Workspace)
 	}
-	return &worktree{repo}, nil
+	return &worktree{found}, nil
 }
 
 // fixed are the program and the options before every command.

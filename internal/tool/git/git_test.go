@@ -32,14 +32,14 @@ func (plain) Output(ctx context.Context, c tool.Call, dir string, argv, env []st
 	return jail.Output(ctx, host.Wall{}, c.Permit, c.Digest, plan, argv, jail.Limits{Wall: wall})
 }
 
-// repo is a repository with one commit.
-type repo struct {
+// sample is a repository with one commit.
+type sample struct {
 	t   *testing.T
 	dir string // top of the working tree
 	at  tool.Place
 }
 
-func newRepo(t *testing.T) *repo {
+func newRepo(t *testing.T) *sample {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -48,7 +48,7 @@ func newRepo(t *testing.T) *repo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &repo{t, dir, tool.Place{Workspace: dir, Home: t.TempDir(), Dir: dir}}
+	r := &sample{t, dir, tool.Place{Workspace: dir, Home: t.TempDir(), Dir: dir}}
 	r.git("init", "-q", "-b", "main")
 	r.write("a.txt", "one\n")
 	r.write("sub/b.txt", "bee\n")
@@ -60,7 +60,7 @@ func newRepo(t *testing.T) *repo {
 	return r
 }
 
-func (r *repo) write(name, text string) {
+func (r *sample) write(name, text string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -72,7 +72,7 @@ func (r *repo) write(name, text string) {
 }
 
 // git runs plain git, as a person would.
-func (r *repo) git(args ...string) string {
+func (r *sample) git(args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
@@ -87,7 +87,7 @@ func (r *repo) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (r *repo) do(name string, args map[string]any) reeve.Result {
+func (r *sample) do(name string, args map[string]any) reeve.Result {
 	r.t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -244,43 +244,43 @@ func TestARevisionIsNeverAFlag(t *testing.T) {
 func TestAProgramOfTheRepositoryNeverRuns(t *testing.T) {
 	for _, trap := range []struct {
 		name  string
-		set   func(r *repo, evil string)
+		set   func(r *sample, evil string)
 		plain [][]string // how a person meets it
 	}{
-		{"core.fsmonitor", func(r *repo, evil string) { r.git("config", "core.fsmonitor", evil) }, [][]string{{"status"}}},
-		{"diff.external", func(r *repo, evil string) { r.git("config", "diff.external", evil) }, [][]string{{"diff"}}},
-		{"textconv", func(r *repo, evil string) {
+		{"core.fsmonitor", func(r *sample, evil string) { r.git("config", "core.fsmonitor", evil) }, [][]string{{"status"}}},
+		{"diff.external", func(r *sample, evil string) { r.git("config", "diff.external", evil) }, [][]string{{"diff"}}},
+		{"textconv", func(r *sample, evil string) {
 			r.git("config", "diff.x.textconv", evil)
 			r.write(".gitattributes", "*.txt diff=x\n")
 		}, [][]string{{"diff"}}},
-		{"diff command", func(r *repo, evil string) {
+		{"diff command", func(r *sample, evil string) {
 			r.git("config", "diff.x.command", evil)
 			r.write(".gitattributes", "*.txt diff=x\n")
 		}, [][]string{{"diff"}}},
-		{"clean filter", func(r *repo, evil string) {
+		{"clean filter", func(r *sample, evil string) {
 			r.git("config", "filter.a=b.clean", evil)
 			r.write(".git/info/attributes", "*.txt filter=a=b\n")
 		}, [][]string{{"status"}}},
-		{"process filter", func(r *repo, evil string) {
+		{"process filter", func(r *sample, evil string) {
 			r.git("config", "filter.p.process", evil)
 			r.git("config", "filter.p.clean", "cat")
 			r.write(".gitattributes", "*.txt filter=p\n")
 		}, [][]string{{"diff", "--stat"}}},
-		{"included filter", func(r *repo, evil string) {
+		{"included filter", func(r *sample, evil string) {
 			r.write(".git/more", "[filter \"inc\"]\n\tclean = "+evil+"\n\trequired\n")
 			r.git("config", "include.path", "more")
 			r.write(".gitattributes", "*.txt filter=inc\n")
 		}, [][]string{{"status"}}},
-		{"hook", func(r *repo, evil string) {
+		{"hook", func(r *sample, evil string) {
 			r.write(".git/hooks/post-index-change", "#!/bin/sh\nexec "+evil+"\n")
 			os.Chtimes(r.dir+"/odd name.txt", time.Unix(1, 0), time.Unix(1, 0))
 		}, [][]string{{"status"}}},
-		{"signature program", func(r *repo, evil string) {
+		{"signature program", func(r *sample, evil string) {
 			r.git("config", "gpg.program", evil)
 			r.git("config", "log.showSignature", "true")
 			sign(r)
 		}, [][]string{{"log"}, {"show"}}},
-		{"submodule", func(r *repo, evil string) {
+		{"submodule", func(r *sample, evil string) {
 			r.write("mod/f", "x")
 			for _, args := range [][]string{{"init", "-q"}, {"add", "f"}, {"commit", "-qm", "m"}, {"config", "core.fsmonitor", evil}} {
 				r.git(append([]string{"-C", "mod"}, args...)...)
@@ -341,7 +341,7 @@ func touch(t *testing.T, dir string) {
 }
 
 // sign makes a commit that carries a signature, which nobody could verify.
-func sign(r *repo) {
+func sign(r *sample) {
 	r.t.Helper()
 	text := "tree " + r.git("rev-parse", "HEAD^{tree}") + "\nauthor A <a@example.com> 1700000000 +0000\ncommitter A <a@example.com> 1700000000 +0000\n" +
 		"gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\nsigned\n"

@@ -1,4 +1,4 @@
-package safepath
+package repo
 
 import (
 	"errors"
@@ -18,35 +18,19 @@ const (
 	maxGitConfig   = 1 << 20 // bytes of one file
 	maxGitFiles    = 200     // files of one repository, includes and submodules together
 	maxGitIncludes = 10      // depth of includes, as git has it
-	maxRepos       = 256     // repositories a cache remembers
+	maxIndex       = 256 << 20
+	maxRepos       = 256 // repositories a cache remembers
 )
 
-// RepoRuns says which setting of the repository around dir makes git start a
-// program, with the file and line it stands in; "" where there is none, or no
-// repository. It reads what git would read of the repository itself: config,
-// config.worktree, the common directory of a worktree, the configuration of
-// submodules, every included file whatever its condition. A hook that
-// read-only commands run (post-index-change, which git status starts when it
-// refreshes the index) counts too. What cannot be read counts as a setting.
-//
-// The person's own configuration (~/.gitconfig, /etc/gitconfig) does not
-// count: it runs what the person chose.
-func (d *Disk) RepoRuns(dir string) string {
-	now := d.options.Now
-	if now == nil {
-		now = time.Now
-	}
-	return d.repos.runs(dir, d.options.Home, now())
-}
-
-// repoCache remembers what a repository's configuration starts for as long as
-// none of the files it was read from changes.
-type repoCache struct {
+// Cache remembers what a repository's configuration starts for as long as none
+// of the files it was read from changes. The zero Cache is ready; it is safe
+// for concurrent use.
+type Cache struct {
 	mu    sync.Mutex
-	known map[string]repoAnswer // by git directory
+	known map[string]answer // by git directory
 }
 
-type repoAnswer struct {
+type answer struct {
 	seen []stamp
 	runs string
 }
@@ -74,8 +58,20 @@ func stampOf(path string) stamp {
 // later one: the kernel's clock for files ticks every 4 to 10 ms.
 const settled = 50 * time.Millisecond
 
-func (c *repoCache) runs(dir, home string, now time.Time) string {
-	gitDir, why := findGitDir(dir)
+// Runs says which setting of the repository around dir makes git start a
+// program, with the file and line it stands in; "" where there is none, or no
+// repository. dir is absolute and free of symbolic links, since git looks for
+// a repository from the real directory up. It reads what git would read of the
+// repository itself: config, config.worktree, the common directory of a
+// worktree, the configuration of submodules and of repositories that the
+// index holds as such, every included file whatever its condition. A hook that
+// read-only commands run (post-index-change, which git status starts when it
+// refreshes the index) counts too. What cannot be read counts as a setting.
+//
+// The person's own configuration (~/.gitconfig, /etc/gitconfig) does not
+// count: it runs what the person chose. home is what ~ stands for.
+func (c *Cache) Runs(dir, home string, now time.Time) string {
+	gitDir, top, why := find(dir)
 	if gitDir == "" {
 		return why
 	}
@@ -84,10 +80,10 @@ func (c *repoCache) runs(dir, home string, now time.Time) string {
 	if a, ok := c.known[gitDir]; ok && a.fresh() {
 		return a.runs
 	}
-	r := repoReader{home: home, visit: startsProgramAt}
-	a := repoAnswer{runs: r.gitDir(gitDir), seen: r.seen}
+	r := reader{home: home, visit: startsProgramAt, entered: map[string]bool{}}
+	a := answer{runs: r.gitDir(gitDir, top), seen: r.seen}
 	if c.known == nil || len(c.known) >= maxRepos {
-		c.known = map[string]repoAnswer{}
+		c.known = map[string]answer{}
 	}
 	delete(c.known, gitDir)
 	if a.settledBy(now) {
@@ -97,7 +93,7 @@ func (c *repoCache) runs(dir, home string, now time.Time) string {
 }
 
 // settledBy reports whether every file was last changed well before now.
-func (a repoAnswer) settledBy(now time.Time) bool {
+func (a answer) settledBy(now time.Time) bool {
 	for _, s := range a.seen {
 		if s.exists && now.Sub(time.Unix(s.ctime.Unix())) < settled {
 			return false
@@ -106,7 +102,7 @@ func (a repoAnswer) settledBy(now time.Time) bool {
 	return true
 }
 
-func (a repoAnswer) fresh() bool {
+func (a answer) fresh() bool {
 	for _, s := range a.seen {
 		if stampOf(s.path) != s {
 			return false
@@ -115,39 +111,44 @@ func (a repoAnswer) fresh() bool {
 	return true
 }
 
-// findGitDir looks for the repository of a directory as git does: upwards,
-// .git as a directory or as a file that names one, or a bare repository. why
-// is set where something is there that cannot be followed.
-func findGitDir(dir string) (gitDir, why string) {
+// find looks for the repository of a directory as git does: upwards, .git as
+// a directory or as a file that names one, or a bare repository, which has no
+// top. why is set where something is there that cannot be followed.
+func find(dir string) (gitDir, top, why string) {
 	if !filepath.IsAbs(dir) {
-		return "", "a directory that is not known"
+		return "", "", "a directory that is not known"
 	}
-	// Git starts from the real directory, so its parents are the real ones.
-	dir, _, err := resolve(filepath.Clean(dir))
-	if err != nil {
-		return "", "a directory that cannot be resolved"
-	}
-	for {
-		dotGit := filepath.Join(dir, ".git")
-		var st syscall.Stat_t
-		err := ignoringEINTR(func() error { return syscall.Stat(dotGit, &st) })
-		switch {
-		case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR:
-			return dotGit, ""
-		case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG:
-			return followGitFile(dotGit)
-		case err != syscall.ENOENT && err != syscall.ENOTDIR:
-			return "", dotGit + " cannot be read"
+	for dir = filepath.Clean(dir); ; {
+		gitDir, why, found := gitDirIn(dir)
+		if found {
+			return gitDir, dir, why
 		}
 		if isBare(dir) {
-			return dir, ""
+			return dir, "", ""
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", ""
+			return "", "", ""
 		}
 		dir = up
 	}
+}
+
+// gitDirIn looks at .git in a directory.
+func gitDirIn(dir string) (gitDir, why string, found bool) {
+	dotGit := filepath.Join(dir, ".git")
+	var st syscall.Stat_t
+	err := ignoringEINTR(func() error { return syscall.Stat(dotGit, &st) })
+	switch {
+	case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR:
+		return dotGit, "", true
+	case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG:
+		gitDir, why = followGitFile(dotGit)
+		return gitDir, why, true
+	case err == syscall.ENOENT || err == syscall.ENOTDIR:
+		return "", "", false
+	}
+	return "", dotGit + " cannot be read", true
 }
 
 // followGitFile reads the .git file of a worktree or a submodule.
@@ -174,16 +175,18 @@ func isBare(dir string) bool {
 	return true
 }
 
-// repoReader reads one repository and notes what it looked at. A setting for
+// reader reads one repository and notes what it looked at. A setting for
 // which visit has a reason to stop ends the reading with that reason.
-type repoReader struct {
-	home  string
-	visit func(s setting, file string) (stop string)
-	seen  []stamp
+type reader struct {
+	home    string
+	visit   func(s setting, file string) (stop string)
+	seen    []stamp
+	sha256  bool            // the repository says that its object names are SHA-256
+	entered map[string]bool // git directories of nested repositories
 }
 
 // look notes a file; false at the bound.
-func (r *repoReader) look(path string) bool {
+func (r *reader) look(path string) bool {
 	if len(r.seen) >= maxGitFiles {
 		return false
 	}
@@ -199,11 +202,14 @@ func startsProgramAt(s setting, file string) string {
 	return fmt.Sprintf("%s (%s:%d)", printable(s.name()), file, s.line)
 }
 
-// gitDir reads a git directory, and those of the submodules inside: git status
-// enters them with their own configuration.
-func (r *repoReader) gitDir(dir string) string {
+// gitDir reads a git directory whose working tree is top, and those of the
+// repositories inside: git status enters them with their own configuration.
+func (r *reader) gitDir(dir, top string) string {
 	common, stop := r.own(dir)
 	if stop != "" {
+		return stop
+	}
+	if stop := r.nested(dir, top); stop != "" {
 		return stop
 	}
 	hook := filepath.Join(common, "hooks", "post-index-change")
@@ -216,7 +222,7 @@ func (r *repoReader) gitDir(dir string) string {
 
 // own reads the configuration of a git directory and of the common one that
 // it may share.
-func (r *repoReader) own(dir string) (common, stop string) {
+func (r *reader) own(dir string) (common, stop string) {
 	common = dir
 	r.look(filepath.Join(dir, "commondir"))
 	if text, err := readBounded(filepath.Join(dir, "commondir"), 4096); err == nil {
@@ -237,7 +243,7 @@ func (r *repoReader) own(dir string) (common, stop string) {
 
 // modules reads the git directories of submodules, whose names may hold
 // slashes.
-func (r *repoReader) modules(dir string) string {
+func (r *reader) modules(dir string) string {
 	if !r.look(dir) {
 		return tooMany
 	}
@@ -255,7 +261,7 @@ func (r *repoReader) modules(dir string) string {
 		}
 		read := r.modules
 		if _, err := os.Lstat(filepath.Join(sub, "config")); err == nil {
-			read = r.gitDir
+			read = func(dir string) string { return r.gitDir(dir, "") }
 		}
 		if runs := read(sub); runs != "" {
 			return runs
@@ -264,10 +270,60 @@ func (r *repoReader) modules(dir string) string {
 	return ""
 }
 
+// nested reads the repositories that the index holds as such.
+func (r *reader) nested(dir, top string) string {
+	if top == "" {
+		return ""
+	}
+	index := filepath.Join(dir, "index")
+	if !r.look(index) {
+		return tooMany
+	}
+	text, err := readBounded(index, maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	var links []string
+	if err == nil {
+		links, err = gitlinks([]byte(text), r.hash())
+	}
+	if err != nil {
+		return index + " cannot be read: " + err.Error()
+	}
+	for _, name := range links {
+		at := filepath.Join(top, filepath.FromSlash(name))
+		if !r.look(filepath.Join(at, ".git")) {
+			return tooMany
+		}
+		gitDir, why, _ := gitDirIn(at)
+		if why != "" {
+			return why
+		}
+		if gitDir == "" || r.entered[gitDir] {
+			continue
+		}
+		r.entered[gitDir] = true
+		inside := reader{home: r.home, visit: r.visit, seen: r.seen, entered: r.entered}
+		runs := inside.gitDir(gitDir, at)
+		if r.seen = inside.seen; runs != "" {
+			return runs
+		}
+	}
+	return ""
+}
+
+// hash is the length of the repository's object names.
+func (r *reader) hash() int {
+	if r.sha256 {
+		return 32
+	}
+	return 20
+}
+
 const tooMany = "more files of configuration than are looked at"
 
 // config reads one file and what it includes; a missing one is empty.
-func (r *repoReader) config(path string, depth int) string {
+func (r *reader) config(path string, depth int) string {
 	switch {
 	case depth > maxGitIncludes:
 		return path + " is included too deep"
@@ -289,6 +345,9 @@ func (r *repoReader) config(path string, depth int) string {
 		if stop := r.visit(s, path); stop != "" {
 			return stop
 		}
+		if s.name() == "extensions.objectformat" {
+			r.sha256 = s.value == "sha256"
+		}
 		if (s.section == "include" || s.section == "includeif") && s.key == "path" {
 			file, ok := r.included(s.value, path)
 			if !ok {
@@ -305,7 +364,7 @@ func (r *repoReader) config(path string, depth int) string {
 // included is the place of an included file: ~ is the home, and a relative
 // path starts from the file that names it. Another user's home and git's own
 // prefix are not known.
-func (r *repoReader) included(value, from string) (file string, ok bool) {
+func (r *reader) included(value, from string) (file string, ok bool) {
 	if rest, ok := strings.CutPrefix(value, "~/"); ok {
 		return filepath.Join(r.home, rest), r.home != ""
 	}
@@ -316,6 +375,14 @@ func (r *repoReader) included(value, from string) (file string, ok bool) {
 		return filepath.Clean(value), true
 	}
 	return filepath.Join(filepath.Dir(from), value), true
+}
+
+func ignoringEINTR(f func() error) error {
+	for {
+		if err := f(); err != syscall.EINTR {
+			return err
+		}
+	}
 }
 
 // readBounded reads a regular file of at most limit bytes without waiting on

@@ -1,4 +1,11 @@
-package safepath
+// Package repo says what a git repository's own configuration makes git do.
+//
+// Reading a repository with git is not harmless: core.fsmonitor, filters, text
+// conversions and hooks of the repository start programs on status, diff, log
+// and show. [Cache.Runs] names the first setting that does; [Find] describes a
+// repository for whoever runs git on it with settings of its own. The package
+// reads git's files itself and starts nothing.
+package repo
 
 import (
 	"fmt"

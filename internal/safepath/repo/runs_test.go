@@ -1,6 +1,7 @@
-package safepath
+package repo
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -71,7 +72,7 @@ func TestEverySettingThatStartsAProgramIsNamed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, map[string]string{".git/config": tt.config, ".git/more": "[core]\npager=x", "sub/deep/f": ""})
-			got := NewDisk(Options{Home: home}).RepoRuns(dir + "/sub/deep")
+			got := new(Cache).Runs(dir+"/sub/deep", home, time.Now())
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("RepoRuns = %q, want one with %q", got, tt.want)
 			}
@@ -100,7 +101,7 @@ func TestConfigurationIsFoundWhereverGitWouldReadIt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, tt.files)
-			got := NewDisk(Options{}).RepoRuns(filepath.Join(dir, tt.from))
+			got := new(Cache).Runs(filepath.Join(dir, tt.from), "", time.Now())
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("RepoRuns = %q, want one with %q", got, tt.want)
 			}
@@ -112,12 +113,12 @@ func TestAHookThatReadOnlyCommandsRunCounts(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{".git/config": "", ".git/hooks/post-index-change": "#!/bin/sh\n", ".git/hooks/pre-commit": "#!/bin/sh\n"})
 	os.Chmod(dir+"/.git/hooks/pre-commit", 0o755)
-	d := NewDisk(Options{})
-	if got := d.RepoRuns(dir); got != "" {
+	d := new(Cache)
+	if got := d.Runs(dir, "", time.Now()); got != "" {
 		t.Errorf("a hook without the execute bit: %q", got)
 	}
 	os.Chmod(dir+"/.git/hooks/post-index-change", 0o755)
-	if got := d.RepoRuns(dir); !strings.Contains(got, "post-index-change") {
+	if got := d.Runs(dir, "", time.Now()); !strings.Contains(got, "post-index-change") {
 		t.Errorf("RepoRuns = %q", got)
 	}
 }
@@ -125,11 +126,11 @@ func TestAHookThatReadOnlyCommandsRunCounts(t *testing.T) {
 func TestAChangeOfTheConfigurationIsSeenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{".git/config": "[core]\nfsmonitor=no\n"})
-	d := NewDisk(Options{})
+	d := new(Cache)
 	for i := range 100 {
 		want := i%2 == 1
 		put(t, dir, map[string]string{".git/config": fmt.Sprintf("[core]\nfsmonitor=%s\n", map[bool]string{true: "./", false: "no"}[want])})
-		if got := d.RepoRuns(dir); (got != "") != want {
+		if got := d.Runs(dir, "", time.Now()); (got != "") != want {
 			t.Fatalf("after change %d: %q", i, got)
 		}
 	}
@@ -139,13 +140,13 @@ func TestAnAnswerIsRememberedUntilAFileChanges(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{".git/config": plainConfig})
 	later := time.Now().Add(time.Hour)
-	d := NewDisk(Options{Now: func() time.Time { return later }})
-	d.RepoRuns(dir)
-	if len(d.repos.known) != 1 {
-		t.Errorf("%d answers are remembered, want 1", len(d.repos.known))
+	d := new(Cache)
+	d.Runs(dir, "", later)
+	if len(d.known) != 1 {
+		t.Errorf("%d answers are remembered, want 1", len(d.known))
 	}
 	put(t, dir, map[string]string{".git/config.worktree": "[core]\npager=x"})
-	if got := d.RepoRuns(dir); !strings.Contains(got, "core.pager") {
+	if got := d.Runs(dir, "", later); !strings.Contains(got, "core.pager") {
 		t.Errorf("a new file: %q", got)
 	}
 }
@@ -211,10 +212,10 @@ func BenchmarkRepoRuns(b *testing.B) {
 	dir := b.TempDir()
 	put(b, dir, map[string]string{".git/config": plainConfig, "a/b/c": ""})
 	later := time.Now().Add(time.Hour)
-	d := NewDisk(Options{Now: func() time.Time { return later }})
+	d := new(Cache)
 	b.ReportAllocs()
 	for b.Loop() {
-		d.RepoRuns(dir + "/a/b")
+		d.Runs(dir+"/a/b", "", later)
 	}
 }
 
@@ -225,19 +226,124 @@ func TestARepositoryIsDescribedWithoutItsSecrets(t *testing.T) {
 			"[remote \"s\"]\nurl=git@example.com:r.git\n[remote \"odd\"]\nurl=https://hunter2@ex ample/%zz\n[remote \"l\"]\nurl=/srv/r.git\n",
 		"sub/f": "",
 	})
-	real, _, err := resolve(dir)
+	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := FindRepo(dir+"/sub", "")
-	want := Repo{
+	got, err := Find(dir+"/sub", "")
+	want := Info{
 		GitDir: real + "/.git", Top: real, Drivers: []string{"a", "b.c"},
 		Remotes: []Remote{{"o", "https://example.com/r.git"}, {"s", "git@example.com:r.git"}, {"odd", "https://..."}, {"l", "/srv/r.git"}},
 	}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("FindRepo = %+v, %v\nwant %+v", got, err, want)
+		t.Errorf("Find = %+v, %v\nwant %+v", got, err, want)
 	}
-	if _, err := FindRepo(t.TempDir(), ""); err == nil {
+	if _, err := Find(t.TempDir(), ""); err == nil {
 		t.Error("a repository was found where none is")
 	}
+}
+
+// git runs git in dir as a person would.
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@b"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// nestedRepo is a repository that holds others as they are.
+func nestedRepo(t testing.TB, format string) string {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "--object-format="+format)
+	for _, name := range []string{"a/first", "lib", "z z/last"} {
+		put(t, dir, map[string]string{name + "/f": name})
+		git(t, dir+"/"+name, "init", "-q", "--object-format="+format)
+		git(t, dir+"/"+name, "add", "f")
+		git(t, dir+"/"+name, "commit", "-qm", "x")
+	}
+	put(t, dir, map[string]string{"a/b/c.txt": "", "a/b/d.txt": "", "lib.txt": "", "x": ""})
+	git(t, dir, "add", "-A")
+	return dir
+}
+
+func TestTheRepositoriesOfAnIndexAreThoseThatGitLists(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		dir := nestedRepo(t, format)
+		hash := map[string]int{"sha1": 20, "sha256": 32}[format]
+		for _, version := range []string{"2", "3", "4"} {
+			git(t, dir, "update-index", "--index-version", version)
+			if version == "3" {
+				git(t, dir, "add", "-N", "a/b") // nothing new, but
+				git(t, dir, "update-index", "--skip-worktree", "x")
+			}
+			index, err := os.ReadFile(dir + "/.git/index")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := gitlinks(index, hash)
+			if want := "a/first lib z z/last"; err != nil || strings.Join(got, " ") != want {
+				t.Errorf("%s, version %s: %q, %v", format, version, got, err)
+			}
+		}
+	}
+}
+
+func TestASettingOfANestedRepositoryCounts(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		dir := nestedRepo(t, format)
+		c := new(Cache)
+		later := time.Now().Add(time.Hour)
+		if got := c.Runs(dir, "", later); got != "" {
+			t.Errorf("%s: nothing is set: %q", format, got)
+		}
+		git(t, dir+"/z z/last", "config", "core.fsmonitor", "./evil")
+		if got := c.Runs(dir, "", later); !strings.Contains(got, "core.fsmonitor") || !strings.Contains(got, "z z/last") {
+			t.Errorf("%s: %q", format, got)
+		}
+		if err := os.WriteFile(dir+"/.git/index", []byte("DIRC broken"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Runs(dir, "", later); !strings.Contains(got, "cannot be read") {
+			t.Errorf("%s, broken index: %q", format, got)
+		}
+	}
+}
+
+// FuzzGitlinks holds that an index of n entries has at most n repositories,
+// that no name holds a NUL, and that reading ends.
+func FuzzGitlinks(f *testing.F) {
+	if _, err := exec.LookPath("git"); err != nil {
+		f.Skip("git is not installed")
+	}
+	dir := nestedRepo(f, "sha1")
+	for _, version := range []string{"2", "4"} {
+		git(f, dir, "update-index", "--index-version", version)
+		index, err := os.ReadFile(dir + "/.git/index")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(index)
+	}
+	f.Fuzz(func(t *testing.T, index []byte) {
+		links, err := gitlinks(index, 20)
+		if err != nil {
+			return
+		}
+		if n := binary.BigEndian.Uint32(index[8:]); uint32(len(links)) > n {
+			t.Fatalf("%d repositories of %d entries", len(links), n)
+		}
+		for _, name := range links {
+			if strings.ContainsRune(name, 0) {
+				t.Fatalf("name %q", name)
+			}
+		}
+	})
 }

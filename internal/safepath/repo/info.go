@@ -1,4 +1,4 @@
-package safepath
+package repo
 
 import (
 	"errors"
@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// ErrNoRepo is what FindRepo ends with where no repository is.
-var ErrNoRepo = errors.New("no git repository here")
+// ErrNone is what Find ends with where no repository is.
+var ErrNone = errors.New("no git repository here")
 
-// Repo is a repository as git would find it, for whoever runs git on it with
+// Info is a repository as git would find it, for whoever runs git on it with
 // settings of its own.
-type Repo struct {
+type Info struct {
 	GitDir  string   // what GIT_DIR names
 	Top     string   // root of the working tree; empty for a bare repository
 	Drivers []string // names of the filters that the repository configures
@@ -24,22 +24,23 @@ type Repo struct {
 // fragment (contract A23).
 type Remote struct{ Name, URL string }
 
-// FindRepo finds the repository around dir and reads what its own
+// Find finds the repository around dir and reads what its own
 // configuration says; home is what ~ stands for in included files.
-func FindRepo(dir, home string) (Repo, error) {
-	gitDir, why := findGitDir(dir)
+func Find(dir, home string) (Info, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Info{}, fmt.Errorf("find the repository of %s: %w", dir, err)
+	}
+	gitDir, top, why := find(real)
 	if gitDir == "" {
 		if why != "" {
-			return Repo{}, fmt.Errorf("find the repository of %s: %s", dir, why)
+			return Info{}, fmt.Errorf("find the repository of %s: %s", dir, why)
 		}
-		return Repo{}, fmt.Errorf("%s: %w", dir, ErrNoRepo)
+		return Info{}, fmt.Errorf("%s: %w", dir, ErrNone)
 	}
-	repo := Repo{GitDir: gitDir}
-	if real, _, err := resolve(filepath.Clean(dir)); err == nil {
-		repo.Top = workTree(real)
-	}
+	repo := Info{GitDir: gitDir, Top: top}
 	seen := map[string]bool{}
-	r := repoReader{home: home, visit: func(s setting, _ string) string {
+	r := reader{home: home, visit: func(s setting, _ string) string {
 		switch {
 		case s.section == "filter" && s.subbed && !seen["filter."+s.sub]:
 			seen["filter."+s.sub] = true
@@ -50,23 +51,9 @@ func FindRepo(dir, home string) (Repo, error) {
 		return ""
 	}}
 	if _, stop := r.own(gitDir); stop != "" {
-		return Repo{}, fmt.Errorf("read the repository of %s: %s", dir, stop)
+		return Info{}, fmt.Errorf("read the repository of %s: %s", dir, stop)
 	}
 	return repo, nil
-}
-
-// workTree is the nearest directory at or above dir that holds .git.
-func workTree(dir string) string {
-	for {
-		if stampOf(filepath.Join(dir, ".git")).exists {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir || isBare(dir) {
-			return ""
-		}
-		dir = up
-	}
 }
 
 // cleanURL takes what may be secret out of a remote's address. The short form

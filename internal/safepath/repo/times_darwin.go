@@ -1,4 +1,4 @@
-package safepath
+package repo
 
 import "syscall"
 
