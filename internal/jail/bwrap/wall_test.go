@@ -40,3 +40,5 @@ func TestHonestWorkSucceedsInside(t *testing.T) {
 func TestAContainedShellHasATerminalOfItsOwn(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Terminal(t, wall(t)) })
 }
+
+func TestRealProjectsPassTheirOwnTestsInside(t *testing.T) { jailtest.RealWork(t, wall(t)) }
