@@ -40,25 +40,32 @@ var GitExecuting = []string{
 // be anywhere. One star stands for any part of one name.
 var CredentialPaths = []string{
 	// keys, agents, password managers
-	".ssh", ".gnupg", ".password-store", ".age", ".config/age", ".config/sops/age", ".local/share/keyrings", ".local/share/kwalletd",
-	".config/op", ".config/1Password", ".1password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/keepassxc", ".vault-token",
-	"Library/Keychains",
+	".ssh", ".gnupg", ".password-store", ".age", ".config/age", ".config/sops", ".local/share/keyrings", ".local/share/kwalletd",
+	".config/op", ".config/1Password", ".1password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/keepassxc", ".config/keybase",
+	".vault-token", ".pki", ".Xauthority", ".ICEauthority", "Library/Keychains",
 
 	// clouds, clusters, services
-	".aws", ".azure", ".boto", ".config/gcloud", ".config/doctl", ".config/gh/hosts.yml", ".config/glab-cli", ".config/hub", ".config/heroku",
+	".aws", ".azure", ".boto", ".config/gcloud", ".config/doctl", ".config/gh", ".config/netlify", ".config/glab-cli", ".config/hub", ".config/heroku",
 	".config/rclone", ".config/stripe", ".config/fly", ".fly", ".databrickscfg", ".kube", ".oci", ".passwd-s3fs", ".s3cfg", ".snowflake",
-	".terraform.d/credentials.tfrc.json", ".terraformrc", ".docker/config.json", ".config/containers/auth.json",
+	".terraform.d", ".terraformrc", ".docker/config.json", ".config/containers", ".huggingface", ".cache/huggingface/token",
 
 	// package registries, databases, plain protocols
 	".npmrc", ".pypirc", ".netrc", "_netrc", ".git-credentials", ".config/git/credentials", ".cargo/credentials*", ".gem/credentials",
-	".composer/auth.json", ".config/composer/auth.json", ".config/pypoetry/auth.toml", ".m2/settings-security.xml", ".nuget/NuGet/NuGet.Config",
+	".composer/auth.json", ".config/composer/auth.json", ".config/pypoetry/auth.toml", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", ".config/configstore", ".nuget/NuGet/NuGet.Config",
 	".my.cnf", ".mylogin.cnf", ".pgpass", ".htpasswd",
 
 	// browsers and mail
 	".mozilla", ".thunderbird", ".config/BraveSoftware", ".config/chromium", ".config/google-chrome*", ".config/microsoft-edge*", ".config/opera*",
-	".config/vivaldi", "snap/firefox", "snap/chromium", ".var/app/org.mozilla.firefox", ".var/app/com.google.Chrome",
+	".config/vivaldi", "snap/firefox", "snap/chromium", ".var/app",
 	"Library/Application Support/Google/Chrome", "Library/Application Support/Firefox", "Library/Application Support/BraveSoftware",
 	"Library/Application Support/Microsoft Edge", "Library/Safari", "Library/Cookies",
+}
+
+// MachineSecrets are credentials of the machine, by absolute path. A star
+// stands for any part of one name.
+var MachineSecrets = []string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssl/private", "/etc/ssh/ssh_host_*_key", "/etc/docker/key.json",
+	"/etc/kubernetes", "/etc/rancher", "/etc/wireguard", "/etc/NetworkManager/system-connections", "/var/lib/kubelet",
 }
 
 // AgentCredentials are the login files of agent programs, relative to a home
@@ -114,7 +121,7 @@ func Protected(name string) bool {
 }
 
 // Credential reports whether a slash-separated path, absolute or relative, is
-// or lies below a credential store, is an agent's login file, is named as a
+// or lies below a credential store or a credential of the machine, is an agent's login file, is named as a
 // credential, or is a file of a git directory that may hold a token. Case
 // does not count. The names .env.example, .env.sample, .env.template (with
 // anything between), and the usual bundles of public certificates are not
@@ -141,7 +148,7 @@ type nameMarks struct {
 // store stays one.
 func scanNames(folded string, base int) nameMarks {
 	m := scanFolded(folded[base:])
-	m.credential = m.credential || base > 0 && scanFolded(folded[:base]).credential
+	m.credential = m.credential || base > 0 && scanFolded(folded[:base]).credential || ofMachine(folded)
 	return m
 }
 
@@ -159,6 +166,20 @@ func scanFolded(rest string) (m nameMarks) {
 		rest = after
 	}
 	return m
+}
+
+// ofMachine reports whether an absolute path is or lies below a credential of
+// the machine.
+func ofMachine(folded string) bool {
+	if !strings.HasPrefix(folded, "/etc/") && !strings.HasPrefix(folded, "/var/lib/") {
+		return false
+	}
+	for _, secret := range tables.machine {
+		if hasPath(folded[1:], secret) {
+			return true
+		}
+	}
+	return false
 }
 
 // gateEntry reports whether a path that goes on with after below an agent's
@@ -232,10 +253,10 @@ func match(pattern, name string) bool {
 
 // tables are the lists above, folded and keyed once.
 var tables = func() (t struct {
-	protected, agentFolder                 map[string]bool
-	stores                                 map[string][]string // first name → the further names
-	starStores                             []string            // stores of one name with a star in it
-	names, exceptions, gitCredential, gate []string
+	protected, agentFolder                          map[string]bool
+	stores                                          map[string][]string // first name → the further names
+	starStores                                      []string            // stores of one name with a star in it
+	names, exceptions, gitCredential, gate, machine []string
 }) {
 	t.protected, t.agentFolder, t.stores = map[string]bool{}, map[string]bool{}, map[string][]string{}
 	for _, n := range ProtectedNames {
@@ -257,6 +278,9 @@ var tables = func() (t struct {
 	}
 	t.names, t.exceptions = foldAll(CredentialNames), foldAll(credentialExceptions)
 	t.gitCredential, t.gate = foldAll(gitCredentialNames), foldAll(gateEntries)
+	for _, p := range MachineSecrets {
+		t.machine = append(t.machine, fold(p[1:]))
+	}
 	return t
 }()
 

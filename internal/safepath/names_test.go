@@ -1,6 +1,10 @@
 package safepath
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/reeve-gate/reeve/internal/jail"
+)
 
 func TestCredentialNamesFailClosedWhereverTheyStand(t *testing.T) {
 	for _, name := range []string{
@@ -8,7 +12,7 @@ func TestCredentialNamesFailClosedWhereverTheyStand(t *testing.T) {
 		"a/id_rsa", "id_ed25519", "tls/server.pem", "tls/server.key", ".git/config", "vendor/lib/.git/config",
 		".git/modules/x/config", "/home/u/.aws/credentials", "/home/u/.config/gcloud/x", "/home/u/.config/gh/hosts.yml", ".npmrc", ".netrc", ".pypirc",
 		".git-credentials", "/h/.cargo/credentials.toml", "/h/.cargo/credentials", "/h/.docker/config.json", "/h/.config/google-chrome-beta/Default/Cookies",
-		"/h/.mozilla/firefox/x/logins.json", "/h/.claude/.credentials.json", "/h/.codex/auth.json", ".e\u200cnv", "id_r\u017fa", "\u212aeys/x.\u212aey",
+		"/h/.mozilla/firefox/x/logins.json", "/h/.claude/.credentials.json", "/h/.codex/auth.json", "/etc/shadow", "/etc/ssh/ssh_host_rsa_key", "/etc/kubernetes/admin.conf", "/h/.m2/settings.xml", ".e\u200cnv", "id_r\u017fa", "\u212aeys/x.\u212aey",
 	} {
 		if !Credential(name) {
 			t.Errorf("Credential(%q) = false, want true", name)
@@ -16,7 +20,7 @@ func TestCredentialNamesFailClosedWhereverTheyStand(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "/", "main.go", "env", ".envrc.md", ".env.example", ".env.production.sample", ".env.template", "id_rsa.pub", "config", "sub/config",
-		".github/config", ".git/HEAD", ".docker/Dockerfile", ".config/nvim/init.lua", "certifi/cacert.pem", "credentials.go", ".cargo/config.toml", "keys/readme",
+		".github/config", ".git/HEAD", ".docker/Dockerfile", ".config/nvim/init.lua", "certifi/cacert.pem", "credentials.go", ".cargo/config.toml", "keys/readme", "/etc/passwd", "etc/shadow", "/etc/shadowy", "/etc/ssh/ssh_config", ".docker/compose.yml",
 	} {
 		if Credential(name) {
 			t.Errorf("Credential(%q) = true, want false", name)
@@ -75,6 +79,14 @@ func TestWhatIsPinnedInAnAgentsFolderIsProtectedInAWorkspace(t *testing.T) {
 			if path := dir + "/" + name; !Protected(path) {
 				t.Errorf("%s is not protected", path)
 			}
+		}
+	}
+}
+
+func TestToolsProtectWhatWallsProtect(t *testing.T) {
+	for _, name := range jail.ProtectedNames() {
+		if !Protected(name) {
+			t.Errorf("a wall protects %s and the tools do not", name)
 		}
 	}
 }
