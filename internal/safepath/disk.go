@@ -35,7 +35,7 @@ func NewDisk(o Options) *Disk {
 func (d *Disk) Facts(workspace, path string) reeve.PathFacts {
 	r, err := d.resolver(workspace)
 	if err != nil {
-		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(fold(path), 0))}
+		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(fold(path)))}
 	}
 	return r.Facts(path)
 }

@@ -117,7 +117,7 @@ var gateEntries = []string{
 // Protected reports whether any part of a slash-separated path, absolute or
 // relative, is one of ProtectedNames, without regard to case.
 func Protected(name string) bool {
-	return scanNames(fold(name), 0).protected
+	return scanNames(fold(name)).protected
 }
 
 // Credential reports whether a slash-separated path, absolute or relative, is
@@ -127,14 +127,14 @@ func Protected(name string) bool {
 // anything between), and the usual bundles of public certificates are not
 // credentials.
 func Credential(name string) bool {
-	return scanNames(fold(name), 0).credential
+	return scanNames(fold(name)).credential
 }
 
 // GateConfig reports whether a slash-separated path is an agent's folder, or
 // what installs the gate in it: its settings, hooks and plugins, and what lies
 // below them.
 func GateConfig(name string) bool {
-	return scanNames(fold(name), 0).gate
+	return scanNames(fold(name)).gate
 }
 
 // nameMarks is what the names of a path say.
@@ -142,18 +142,15 @@ type nameMarks struct {
 	protected, credential, gate bool
 }
 
-// scanNames judges a folded path by its names alone. The first base bytes of
-// the path are the workspace's own place, which may well lie inside an
-// agent's folder: no name in them makes a path protected, but a credential
-// store stays one.
-func scanNames(folded string, base int) nameMarks {
-	m := scanFolded(folded[base:])
-	m.credential = m.credential || base > 0 && scanFolded(folded[:base]).credential || ofMachine(folded)
-	return m
+// and joins what two parts of a path say.
+func (m nameMarks) and(n nameMarks) nameMarks {
+	return nameMarks{m.protected || n.protected, m.credential || n.credential, m.gate || n.gate}
 }
 
-func scanFolded(rest string) (m nameMarks) {
-	for rest != "" {
+// scanNames judges a folded path by its names alone.
+func scanNames(folded string) (m nameMarks) {
+	m.credential = ofMachine(folded)
+	for rest := folded; rest != ""; {
 		part, after, _ := strings.Cut(rest, "/")
 		if tables.protected[part] {
 			m.protected = true

@@ -1,8 +1,11 @@
 package safepath
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
 )
 
@@ -61,15 +64,27 @@ func TestGateConfigIsWhatInstallsTheGate(t *testing.T) {
 }
 
 func TestAWorkspaceInsideAnAgentsFolderIsNotProtectedWhole(t *testing.T) {
-	const ws = "/h/.claude/worktrees/w"
-	if m := scanNames(ws+"/main.go", len(ws)); m.protected || m.gate || m.credential {
-		t.Errorf("a source file of the workspace is marked %+v", m)
-	}
-	if m := scanNames(ws+"/.claude/settings.json", len(ws)); !m.protected || !m.gate {
-		t.Errorf("settings inside the workspace are marked %+v", m)
-	}
-	if m := scanNames("/h/.ssh/w/x", len("/h/.ssh/w")); !m.credential {
-		t.Errorf("a workspace inside a credential store is marked %+v", m)
+	const agents, secret = reeve.PathProtected | reeve.PathGateConfig, reeve.PathCredential
+	for place, tests := range map[string]map[string]reeve.PathMark{
+		"/.claude/worktrees/w": {"/main.go": 0, "/.claude/settings.json": agents, "/.claude/notes.md": reeve.PathProtected, "/.env": secret},
+		"/.ssh/w":              {"/main.go": secret},
+	} {
+		top, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(top+place, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewResolver(Options{Workspace: top + place, Home: top})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range tests {
+			if got := r.Facts(top + place + name); got.Marks != want {
+				t.Errorf("%s%s has marks %b, want %b", place, name, got.Marks, want)
+			}
+		}
 	}
 }
 

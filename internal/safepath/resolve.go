@@ -30,6 +30,7 @@ var gateFolders = []string{"/etc/claude-code", "/etc/codex", "/etc/gemini-cli", 
 type Resolver struct {
 	root    string   // the workspace with every link resolved
 	given   string   // the workspace as it was given
+	secret  bool     // the workspace itself lies in a credential store
 	home    string   // with every link resolved
 	state   []string // folded, both spellings
 	gate    []string // folded, both spellings
@@ -55,7 +56,7 @@ func NewResolver(o Options) (*Resolver, error) {
 	if info, err := os.Lstat(root); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("workspace %s is not a directory", given)
 	}
-	r := &Resolver{root: root, given: given}
+	r := &Resolver{root: root, given: given, secret: Credential(root) || Credential(given)}
 	if o.Home != "" {
 		if r.home, _, err = resolve(filepath.Clean(o.Home)); err != nil {
 			return nil, fmt.Errorf("resolve home %s: %w", o.Home, err)
@@ -91,7 +92,7 @@ func (r *Resolver) Workspace() string { return r.root }
 // new file takes the target of its nearest existing ancestor.
 func (r *Resolver) Facts(path string) reeve.PathFacts {
 	if !filepath.IsAbs(path) || strings.IndexByte(path, 0) >= 0 {
-		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(fold(path), 0))}
+		return reeve.PathFacts{Marks: reeve.PathOutside | nameMark(scanNames(fold(path)))}
 	}
 	path = filepath.Clean(path)
 	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") {
@@ -192,16 +193,20 @@ func (r *Resolver) fill(f *reeve.PathFacts, st *syscall.Stat_t) {
 // mark judges one spelling of a path.
 func (r *Resolver) mark(path string) reeve.PathMark {
 	var m reeve.PathMark
-	base, folded := 0, fold(path)
+	folded := fold(path)
+	// The workspace's own place may well lie inside an agent's folder: no name
+	// in it makes a path protected, but a credential store stays one.
+	names := nameMarks{credential: r.secret}
 	switch {
 	case below(path, r.root):
-		base = len(fold(r.root))
+		names = names.and(scanNames(folded[len(fold(r.root)):]))
 	case below(path, r.given):
-		base = len(fold(r.given))
+		names = names.and(scanNames(folded[len(fold(r.given)):]))
 	default:
 		m |= reeve.PathOutside
+		names = scanNames(folded)
 	}
-	m |= nameMark(scanNames(folded, base))
+	m |= nameMark(names)
 	for _, dir := range r.scratch {
 		if below(path, dir) {
 			m |= reeve.PathScratch

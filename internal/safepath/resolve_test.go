@@ -272,10 +272,24 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
+func TestFactsOfAWorkspaceFileAllocateLittle(t *testing.T) {
+	w := newWorld(t)
+	r := w.resolver(t)
+	if n := testing.AllocsPerRun(100, func() { r.Facts(w.ws + "/sub/file.txt") }); n > 16 {
+		t.Errorf("%v allocations, want at most 16", n)
+	}
+}
+
+// BenchmarkFacts/bare is one lstat of the same file, for the ratio.
 func BenchmarkFacts(b *testing.B) {
 	w := newWorld(b)
 	r := w.resolver(b)
 	link(b, "sub", w.ws+"/inside")
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			os.Lstat(w.ws + "/sub/file.txt")
+		}
+	})
 	for name, path := range map[string]string{
 		"file": w.ws + "/sub/file.txt", "new": w.ws + "/sub/new.txt", "link": w.ws + "/inside/file.txt", "protected": w.ws + "/.git/config",
 	} {
