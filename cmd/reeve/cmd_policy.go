@@ -286,7 +286,7 @@ func policyLint(env *cmdEnv, args []string) int {
 		printJSON(env.Stdout, found)
 	} else {
 		for _, x := range found {
-			fmt.Fprintf(env.Stdout, "%s: %s: %s: %s\n", x.At, x.Kind, x.Rule, x.Message)
+			fmt.Fprintln(env.Stdout, trial.Visible(fmt.Sprintf("%s: %s: %s: %s", x.At, x.Kind, x.Rule, x.Message)))
 		}
 	}
 	if len(found) > 0 {
@@ -317,7 +317,7 @@ func policyImport(env *cmdEnv, args []string) int {
 	}
 	env.Stdout.Write(toml)
 	for _, n := range notes {
-		fmt.Fprintln(env.Stderr, n)
+		fmt.Fprintln(env.Stderr, trial.Visible(n))
 	}
 	return reeve.ExitOK
 }

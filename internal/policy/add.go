@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/reeve-gate/reeve/internal/policy/tree"
 )
@@ -19,7 +18,7 @@ func AddAllow(file string, src []byte, rule string) ([]byte, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(src, " \t\r\n"), []byte("{")) {
 		return nil, fmt.Errorf("%s is JSON; add the rule %s by hand", file, rule)
 	}
-	quoted := basicString(rule)
+	quoted := tree.Quote(rule)
 	var out []byte
 	switch allow := root.Find("allow"); {
 	case allow == nil:
@@ -60,23 +59,4 @@ func offset(src []byte, p tree.Pos) int {
 		at += n + 1
 	}
 	return min(at+p.Col-1, len(src))
-}
-
-// basicString writes s as a TOML basic string (TOML 1.0, section String).
-func basicString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < 0x20 || r == 0x7f:
-			fmt.Fprintf(&b, "\\u%04X", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
