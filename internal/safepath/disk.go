@@ -65,6 +65,13 @@ func (d *Disk) RepoRuns(dir string) string {
 	return d.repos.Runs(real, d.options.Home, now())
 }
 
+// FoldsCase reports whether names in a workspace are the same in upper and
+// lower case, as far as its first entries show; path rules must then fold too.
+func (d *Disk) FoldsCase(workspace string) bool {
+	r, err := d.resolver(workspace)
+	return err == nil && r.folds()
+}
+
 func (d *Disk) resolver(workspace string) (*Resolver, error) {
 	workspace = filepath.Clean(workspace)
 	d.mu.Lock()

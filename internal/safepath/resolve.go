@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -37,6 +38,7 @@ type Resolver struct {
 	scratch []string // both spellings
 
 	aliases aliasSet
+	folds   func() bool // asked once
 }
 
 // NewResolver resolves the places in o. A workspace that is missing or is no
@@ -71,6 +73,7 @@ func NewResolver(o Options) (*Resolver, error) {
 	if o.Scratch != "" {
 		r.scratch = spellings(o.Scratch)
 	}
+	r.folds = sync.OnceValue(func() bool { return foldsCase(root) })
 	now := o.Now
 	if now == nil {
 		now = time.Now
@@ -236,6 +239,38 @@ func nameMark(n nameMarks) (m reeve.PathMark) {
 		m |= reeve.PathGateConfig
 	}
 	return m
+}
+
+// foldsCase looks at an entry of dir that has letters, or at dir itself where
+// there is none, under its name with the case of every letter swapped: the
+// same file means that the file system folds.
+func foldsCase(dir string) bool {
+	path := dir
+	if f, err := os.Open(dir); err == nil {
+		names, _ := f.Readdirnames(100)
+		f.Close()
+		for _, name := range names {
+			if swapCase(name) != name {
+				path = filepath.Join(dir, name)
+				break
+			}
+		}
+	}
+	here, err1 := os.Lstat(path)
+	there, err2 := os.Lstat(filepath.Join(filepath.Dir(path), swapCase(filepath.Base(path))))
+	return err1 == nil && err2 == nil && swapCase(filepath.Base(path)) != filepath.Base(path) && os.SameFile(here, there)
+}
+
+func swapCase(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z':
+			return c - 'a' + 'A'
+		case 'A' <= c && c <= 'Z':
+			return c - 'A' + 'a'
+		}
+		return c
+	}, name)
 }
 
 // below reports whether path is dir or lies below it. Both are clean.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/testuser"
 )
 
 // world is a workspace, a home and a place outside both.
@@ -143,9 +144,10 @@ func TestFactsAgreeWithAndWithoutTheFastWay(t *testing.T) {
 	}
 }
 
-func TestTheHomesOfOthersAreNotReadableAndNotKnown(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may look everywhere; the ordinary user's run of this test counts")
+func TestAClosedFolderIsNotKnownAndItsNamesStillCount(t *testing.T) {
+	if os.Getuid() == 0 { // who may look everywhere
+		testuser.Rerun(t, "^"+t.Name()+"$")
+		return
 	}
 	w := newWorld(t)
 	dir := w.out + "/closed"
@@ -154,6 +156,25 @@ func TestTheHomesOfOthersAreNotReadableAndNotKnown(t *testing.T) {
 	}
 	if f := w.resolver(t).Facts(dir + "/.ssh/id_rsa"); f.Known || !f.Marks.Has(reeve.PathCredential|reeve.PathOutside) {
 		t.Errorf("facts of a path in a closed folder: %+v", f)
+	}
+}
+
+func TestCaseIsNotFoldedHereAndTwoNamesAreTwoFiles(t *testing.T) {
+	w := newWorld(t)
+	d := NewDisk(Options{Home: w.home})
+	if err := os.WriteFile(w.ws+"/MAIN.GO", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err1 := os.Lstat(w.ws + "/main.go")
+	b, err2 := os.Lstat(w.ws + "/MAIN.GO")
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if got := d.FoldsCase(w.ws); got != os.SameFile(a, b) {
+		t.Errorf("FoldsCase = %v", got)
+	}
+	if d.FoldsCase(w.out + "/none") {
+		t.Error("a missing workspace folds")
 	}
 }
 
