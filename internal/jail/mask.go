@@ -39,6 +39,37 @@ var machineSecrets = []string{
 // socketVars name a socket of the host that the person's session speaks to.
 var socketVars = []string{"SSH_AUTH_SOCK", "DOCKER_HOST", "CONTAINER_HOST", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "PULSE_SERVER", "TMUX"}
 
+// movedStores name a credential store, or the directory of several, that a
+// person keeps elsewhere; what is joined stands below it.
+var movedStores = map[string][]string{
+	"AWS_SHARED_CREDENTIALS_FILE": {""}, "AWS_CONFIG_FILE": {""}, "AZURE_CONFIG_DIR": {""}, "CLOUDSDK_CONFIG": {""}, "DOCKER_CONFIG": {""}, "GH_CONFIG_DIR": {""},
+	"GNUPGHOME": {""}, "GOOGLE_APPLICATION_CREDENTIALS": {""}, "KUBECONFIG": {""}, "NETRC": {""}, "NPM_CONFIG_USERCONFIG": {""}, "npm_config_userconfig": {""},
+	"PASSWORD_STORE_DIR": {""}, "PGPASSFILE": {""}, "VAULT_TOKEN_FILE": {""}, "XAUTHORITY": {""}, "CARGO_HOME": {"credentials", "credentials.toml"},
+	"XDG_CONFIG_HOME": {"gcloud", "gh", "hub", "op", "containers", "doctl", "heroku", "rclone", "age", "sops", "google-chrome", "chromium", "git/credentials"},
+	"XDG_DATA_HOME":   {"keyrings"},
+}
+
+// elsewhere lists the stores that the environment puts in other places. One
+// that holds a directory the process needs is left out: it cannot be a store.
+func elsewhere(env, keep []string) []string {
+	var out []string
+	for name, below := range movedStores {
+		for _, place := range filepath.SplitList(environ.Lookup(env, name)) {
+			for _, b := range below {
+				if !filepath.IsAbs(place) {
+					continue
+				}
+				for _, real := range present(filepath.Join(place, b)) {
+					if !slices.ContainsFunc(keep, func(k string) bool { return tree.Within(real, k) }) {
+						out = append(out, real)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
 // maxSockets bounds how many single sockets are covered; above it unix
 // sockets are denied as a whole.
 const maxSockets = 64
@@ -59,6 +90,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 			}
 		}
 	}
+	found = append(found, elsewhere(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
 	for _, pattern := range machineSecrets {
 		for _, path := range present(pattern) {
 			if unix.Access(path, unix.R_OK) == nil || unix.Access(path, unix.X_OK) == nil {

@@ -285,7 +285,26 @@ func TestCredentialsSocketsAndReevesStateAreMaskedLast(t *testing.T) {
 	if err := os.Link(filepath.Join(h.home, ".ssh/id"), filepath.Join(h.ws, "alias2")); err != nil {
 		t.Fatal(err)
 	}
+	h.put(t, "home/kept/kube", "home/kept/gh/hosts.yml")
 	for _, profile := range []string{"agent", "strict"} {
+		p, err := ProfileNamed(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := h.place()
+		at.Env = append(at.Env, "KUBECONFIG=relative:"+filepath.Join(h.home, "kept/kube"), "XDG_CONFIG_HOME="+filepath.Join(h.home, "kept"), "GNUPGHOME="+h.home, "NETRC=/")
+		moved, err := p.Plan(at, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"kept/kube", "kept/gh"} {
+			if !slices.Contains(under(h.home, moved.Mask), want) {
+				t.Errorf("%s: %s is not hidden: %v", profile, want, moved.Mask)
+			}
+		}
+		if slices.Contains(moved.Mask, h.home) || slices.Contains(moved.Mask, "/") {
+			t.Errorf("%s: a variable hides everything: %v", profile, moved.Mask)
+		}
 		plan := h.plan(t, profile, Options{Mask: []string{filepath.Join(h.home, "extra")}})
 		got := under(h.home, plan.Mask)
 		for _, want := range []string{".ssh", ".aws", ".netrc", ".config/gh", ".mozilla", "real-npmrc", "work/ws/alias", "work/ws/alias2", "extra"} {

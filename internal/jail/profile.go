@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/reeve-gate/reeve/internal/jail/environ"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
@@ -53,7 +54,8 @@ type Place struct {
 	Env       []string // the environment the person started from, NAME=value
 
 	// Quarantine is where things are moved that a run planted; empty = the
-	// directory quarantine in the first of State.
+	// directory quarantine in the one of State with "state" in its path, or
+	// else in the first.
 	Quarantine string
 }
 
@@ -113,7 +115,8 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 	}
 	plan.Quarantine = at.Quarantine
 	if plan.Quarantine == "" && len(roots.state) > 0 {
-		plan.Quarantine = filepath.Join(roots.state[0], "quarantine")
+		i := max(0, slices.IndexFunc(roots.state, func(s string) bool { return slices.Contains(strings.Split(s, "/"), "state") }))
+		plan.Quarantine = filepath.Join(roots.state[i], "quarantine")
 	}
 	plan.Env = p.environment(at, opts, roots)
 	fold(&plan)

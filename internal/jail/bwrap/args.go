@@ -3,6 +3,7 @@ package bwrap
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -83,11 +84,7 @@ func mounts(plan jail.Plan) []mount {
 
 // arguments writes everything bubblewrap is told but the command itself.
 // Descriptors it needs are added to fds.
-func arguments(plan jail.Plan, newSession bool, fds *files) ([]string, error) {
-	scratch := plan.Limits.Scratch
-	if scratch <= 0 {
-		scratch = defaultScratch
-	}
+func arguments(plan jail.Plan, h helper, newSession bool, fds *files) ([]string, error) {
 	args := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--die-with-parent",
@@ -98,14 +95,13 @@ func arguments(plan jail.Plan, newSession bool, fds *files) ([]string, error) {
 	if plan.Net != jail.UnrestrictedNetwork {
 		args = append(args, "--unshare-net")
 	}
-	args = append(args,
-		"--ro-bind", "/", "/",
-		"--perms", "1777", "--size", strconv.FormatInt(scratch, 10), "--tmpfs", "/tmp",
-		"--perms", "0755", "--size", strconv.Itoa(runSize), "--tmpfs", "/run",
-		"--dev", "/dev",
-		"--perms", "1777", "--size", strconv.Itoa(shmSize), "--tmpfs", "/dev/shm",
-		"--remount-ro", "/dev",
-		"--proc", "/proc",
+	args = slices.Concat(args,
+		[]string{"--ro-bind", "/", "/"},
+		h.tmpfs("/tmp", "1777", scratch(plan.Limits)),
+		h.tmpfs("/run", "0755", runSize),
+		[]string{"--dev", "/dev"},
+		h.tmpfs("/dev/shm", "1777", shmSize),
+		[]string{"--remount-ro", "/dev", "--proc", "/proc"},
 	)
 	if os.Getuid() == 0 {
 		// The kernel's settings belong to root, and root is who we are: without
@@ -114,7 +110,7 @@ func arguments(plan jail.Plan, newSession bool, fds *files) ([]string, error) {
 	}
 	var sealed []string
 	for _, m := range mounts(plan) {
-		more, seal, err := m.arguments(plan, fds)
+		more, seal, err := m.arguments(h, fds)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +145,7 @@ func arguments(plan jail.Plan, newSession bool, fds *files) ([]string, error) {
 
 // arguments shows one place. seal makes a hidden directory read-only, after
 // everything that must be bound into it.
-func (m mount) arguments(plan jail.Plan, fds *files) (args, seal []string, err error) {
+func (m mount) arguments(h helper, fds *files) (args, seal []string, err error) {
 	info, err := os.Lstat(m.path)
 	if err != nil {
 		if m.kind == hide && os.IsNotExist(err) {
@@ -166,7 +162,7 @@ func (m mount) arguments(plan jail.Plan, fds *files) (args, seal []string, err e
 	case m.kind == write || m.kind == pin:
 		return []string{"--bind", m.path, m.path}, nil, nil
 	case m.kind == private && info.IsDir():
-		return []string{"--perms", "0700", "--size", strconv.Itoa(runSize), "--tmpfs", m.path}, nil, nil
+		return h.tmpfs(m.path, "0700", runSize), nil, nil
 	case m.kind == private:
 		copied, err := copyOf(m.path)
 		if err != nil {
@@ -174,13 +170,30 @@ func (m mount) arguments(plan jail.Plan, fds *files) (args, seal []string, err e
 		}
 		return []string{"--perms", "0600", "--bind-data", fds.add(copied), m.path}, nil, nil
 	case info.IsDir():
-		return []string{"--perms", "0555", "--size", "4096", "--tmpfs", m.path}, []string{"--remount-ro", m.path}, nil
+		return h.tmpfs(m.path, "0555", 4096), []string{"--remount-ro", m.path}, nil
 	}
 	empty, err := memfd("mask", nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	return []string{"--perms", "0000", "--ro-bind-data", fds.add(empty), m.path}, nil, nil
+}
+
+// scratch is the size of /tmp.
+func scratch(l jail.Limits) int64 {
+	if l.Scratch <= 0 {
+		return defaultScratch
+	}
+	return l.Scratch
+}
+
+// tmpfs is a private memory file system, of a size where bubblewrap can set one.
+func (h helper) tmpfs(path, mode string, size int64) []string {
+	args := []string{"--perms", mode}
+	if h.sizes {
+		args = append(args, "--size", strconv.FormatInt(size, 10))
+	}
+	return append(args, "--tmpfs", path)
 }
 
 // exact opens a path and fails on any symbolic link in it, the last element

@@ -28,6 +28,7 @@ type helper struct {
 	id      fileID
 	digest  string // SHA-256, hex
 	version string // as it says itself: "bubblewrap 0.8.0"
+	sizes   bool   // it can bound a memory file system
 }
 
 // fileID tells one state of a file from another.
@@ -107,8 +108,19 @@ func (f *finder) find() (helper, error) {
 	if err != nil {
 		return helper{}, fmt.Errorf("%w: ask %s for its version: %w", reeve.ErrBoundary, Program, err)
 	}
-	f.last = helper{path: Program, id: id, digest: sum, version: strings.TrimSpace(string(out))}
+	version := strings.TrimSpace(string(out))
+	major, minor, ok := parseVersion(version)
+	if !ok || major == 0 && minor < 5 {
+		return helper{}, fmt.Errorf("%w: %s is %q; at least bubblewrap 0.5 is needed", reeve.ErrBoundary, Program, version)
+	}
+	f.last = helper{path: Program, id: id, digest: sum, version: version, sizes: major > 0 || minor >= 7}
 	return f.last, nil
+}
+
+// parseVersion reads "bubblewrap 0.8.0". 0.5 brought --perms, 0.7 --size.
+func parseVersion(s string) (major, minor int, ok bool) {
+	n, err := fmt.Sscanf(s, "bubblewrap %d.%d", &major, &minor)
+	return major, minor, err == nil && n == 2
 }
 
 func fileDigest(path string) (string, error) {

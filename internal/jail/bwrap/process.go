@@ -222,7 +222,7 @@ func (p *process) Contains(pid int) bool {
 
 // limit sets the resource limits of bubblewrap, which all it starts inherits.
 // It waits at its gate meanwhile.
-func (p *process) limit(l jail.Limits) {
+func (p *process) limit(l jail.Limits, sizes bool) {
 	set := func(name string, resource int, value uint64) {
 		lim := unix.Rlimit{Cur: value, Max: value}
 		if err := unix.Prlimit(p.pid, resource, &lim, nil); err != nil {
@@ -244,10 +244,10 @@ func (p *process) limit(l jail.Limits) {
 	if l.Wall > 0 {
 		p.held = append(p.held, "wall time "+l.Wall.String())
 	}
-	scratch := l.Scratch
-	if scratch <= 0 {
-		scratch = defaultScratch
+	if sizes {
+		p.held = append(p.held, fmt.Sprintf("scratch %d bytes", scratch(l)))
+	} else {
+		p.unheld = append(p.unheld, "scratch")
 	}
-	p.held = append(p.held, fmt.Sprintf("scratch %d bytes", scratch))
 	p.unheld = append(p.unheld, "memory", "processes")
 }

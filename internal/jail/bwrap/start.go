@@ -180,7 +180,7 @@ func (l *launch) prepare() error {
 	if err != nil {
 		return err
 	}
-	args, err := arguments(l.plan, l.cmd.TTY == nil, &l.fds)
+	args, err := arguments(l.plan, l.helper, l.cmd.TTY == nil, &l.fds)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (l *launch) start() (*process, error) {
 		return nil, err
 	}
 	proc.pid = cmd.Process.Pid
-	proc.limit(l.plan.Limits)
+	proc.limit(l.plan.Limits, l.helper.sizes)
 	l.fds.close()
 	l.fds = nil
 	l.gateW.Close()
