@@ -86,6 +86,10 @@ func TestListing(t *testing.T) {
 	if got := w.must("list_dir", "path", "."); got != ".env\na/\nb\nc -> b\n" {
 		t.Errorf("list: %q", got)
 	}
+	w.write(w.ws+"/two\nlines", "x\n")
+	if got := w.must("list_dir", "path", ".") + w.must("glob", "pattern", "two*") + w.must("grep", "pattern", "x"); strings.Count(got, `"two\nlines"`) != 3 {
+		t.Errorf("a name that would look like two: %q", got)
+	}
 	many := w.ws + "/many"
 	if err := os.Mkdir(many, 0o755); err != nil {
 		t.Fatal(err)
@@ -261,6 +265,9 @@ func (aliasNone) Alias(string, os.FileInfo) bool { return false }
 func TestBothEndsOfAMoveAndACopyAreHeld(t *testing.T) {
 	w := newWorld(t, map[string]string{"a/f": "x", "a/d/g": "y", "b": "z", "links/f": "x"})
 	w.link("f", "links/l")
+	if err := os.Chmod(w.ws+"/a/d/g", 0o444); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chmod(w.ws+"/a/f", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -289,8 +296,10 @@ func TestBothEndsOfAMoveAndACopyAreHeld(t *testing.T) {
 	if w.read("c/d/f") != "x" || w.read("c/d/d/g") != "y" || w.read("m/n/d/g") != "y" || !strings.HasPrefix(w.read("a/f"), "error") {
 		t.Error("the copy or the move is not whole")
 	}
-	if info, err := os.Stat(w.ws + "/c/d/f"); err != nil || info.Mode().Perm() != 0o755&^umask() {
-		t.Errorf("the copy has mode %v, %v", info.Mode(), err)
+	for name, perm := range map[string]os.FileMode{"c/d/f": 0o755, "c/d/d/g": 0o444} {
+		if info, err := os.Stat(filepath.Join(w.ws, name)); err != nil || info.Mode().Perm() != perm&^umask() {
+			t.Errorf("the copy %s has mode %v, %v", name, info.Mode(), err)
+		}
 	}
 	w.must("move_path", "from", "links/l", "to", "l2")
 	if to, err := os.Readlink(w.ws + "/l2"); to != "f" || err != nil {

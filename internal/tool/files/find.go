@@ -57,7 +57,7 @@ var globFiles = act[findArgs]{
 			if ok, _ := doublestar.Match(a.Pattern, rel); !ok {
 				return nil
 			}
-			return out.add(filepath.Join(d.Rel(), name))
+			return out.add(shown(d.Path(name)))
 		})
 		if err != nil {
 			return reeve.Result{}, err
@@ -86,7 +86,7 @@ var grepFiles = act[findArgs]{
 			if !ok {
 				return nil
 			}
-			return out.lines(filepath.Join(d.Rel(), name), text, re)
+			return out.lines(shown(d.Path(name)), text, re)
 		})
 		if err != nil {
 			return reeve.Result{}, err

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve"
@@ -172,13 +174,13 @@ func list(d beneath.Dir) (reeve.Result, error) {
 	}
 	var b strings.Builder
 	for _, e := range entries {
-		b.WriteString(e.Name())
+		b.WriteString(shown(e.Name()))
 		switch {
 		case e.IsDir():
 			b.WriteByte('/')
 		case e.Type()&fs.ModeSymlink != 0:
 			to, _ := d.Readlink(e.Name())
-			b.WriteString(" -> " + to)
+			b.WriteString(" -> " + shown(to))
 		}
 		b.WriteByte('\n')
 	}
@@ -186,4 +188,13 @@ func list(d beneath.Dir) (reeve.Result, error) {
 		fmt.Fprintf(&b, "(more than %d entries; the rest is not shown)\n", maxEntries)
 	}
 	return reeve.Result{Output: b.String(), Truncated: more}, nil
+}
+
+// shown is a name as one line shows it: in quotes where it holds a control
+// character, so that no name looks like two.
+func shown(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
 }

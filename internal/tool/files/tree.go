@@ -221,8 +221,7 @@ func (c *copier) copyDir(src beneath.Dir, old string, dst beneath.Dir, name stri
 		return err
 	}
 	defer from.Close()
-	// Writable by us until it is full; then as the original, less what the
-	// umask takes.
+	// As the original, less what the umask takes, and always ours to fill.
 	if err := dst.Mkdir(name, info.Mode().Perm()|0o700); err != nil {
 		return beneath.Error(filepath.Join(dst.Rel(), name), err)
 	}
@@ -257,7 +256,7 @@ func (c *copier) copyFile(src beneath.Dir, old string, dst beneath.Dir, name str
 		return err
 	}
 	// Set-id bits are not copied; the umask takes what it takes.
-	out, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	out, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		return beneath.Error(filepath.Join(dst.Rel(), name), err)
 	}
