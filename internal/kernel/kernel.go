@@ -63,6 +63,7 @@ type Checker interface {
 type Disk interface {
 	Facts(workspace, path string) reeve.PathFacts
 	RepoRuns(dir string) string // the repository setting that starts a program; "" = none
+	FoldsCase(workspace string) bool
 }
 
 // Broker reaches a person.

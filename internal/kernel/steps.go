@@ -79,7 +79,7 @@ func (k *Kernel) describe(c *call) {
 		c.deny(reeve.StepShape, "arguments", fmt.Sprintf("%s: %v", c.spec.Name, err))
 		return
 	}
-	runs := ""
+	runs, folds := "", k.Disk.FoldsCase(s.Workspace)
 	for i := range effects {
 		switch e := &effects[i]; e.Kind {
 		case reeve.EffectRead, reeve.EffectWrite, reeve.EffectDelete:
@@ -102,7 +102,7 @@ func (k *Kernel) describe(c *call) {
 		v.facts = policy.Facts{
 			Workspace: s.Workspace, Home: s.Home, Dir: c.place.Dir,
 			Mode: v.sess.Mode, Sandbox: k.sandbox(c, v), Interactive: k.Broker != nil && c.inv.Askable,
-			Actor: c.inv.Actor, Origin: c.inv.Origin, RepoRuns: runs,
+			Actor: c.inv.Actor, Origin: c.inv.Origin, RepoRuns: runs, FoldCase: folds,
 			Catalog: k.Sessions.Catalog(v.sess.ID, c.spec.Name),
 		}
 	}
