@@ -32,6 +32,7 @@ type process struct {
 	init   int        // process number one, as seen from here
 	initFD int        // pidfd of init, -1 where it had ended already
 	ns     uint64     // inode of the process namespace
+	asked  bool       // Stop was called
 	held   []string
 	unheld []string
 	exit   jail.Exit
@@ -79,7 +80,7 @@ func (p *process) reap(cmd *exec.Cmd) {
 	if err != nil && !errors.As(err, &status) {
 		p.err = fmt.Errorf("wait for sandbox: %w", err)
 	}
-	if unread(p.token) && p.exit.Code != 0 {
+	if unread(p.token) && p.exit.Code != 0 && !p.asked {
 		p.err = fmt.Errorf("%w: bubblewrap could not build the sandbox (its message is on standard error); nothing was run", reeve.ErrBoundary)
 	}
 	p.token.Close()
@@ -139,6 +140,9 @@ func (p *process) watch(ctx context.Context) {
 
 // Stop implements [jail.Process] (Y74).
 func (p *process) Stop(grace time.Duration) {
+	p.mu.Lock()
+	p.asked = true
+	p.mu.Unlock()
 	p.Signal(syscall.SIGTERM)
 	t := time.NewTimer(grace)
 	defer t.Stop()

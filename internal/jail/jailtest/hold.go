@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,8 @@ func Hold(t *testing.T, wall jail.Wall) {
 	})
 	t.Run("a permit opens once", func(t *testing.T) { oncePerPermit(t, wall) })
 	t.Run("what cannot be built starts nothing", func(t *testing.T) { nothingUnprotected(t, wall) })
+	t.Run("a link planted after the plan leads nowhere", func(t *testing.T) { plantedParent(t, wall) })
+	t.Run("an exposed socket is reached and nothing beside it", func(t *testing.T) { exposed(t, wall) })
 	t.Run("no descendant survives", func(t *testing.T) { noSurvivors(t, wall) })
 	t.Run("stop is gentle, then not", func(t *testing.T) { stops(t, wall) })
 	t.Run("limits hold", func(t *testing.T) { limits(t, wall) })
@@ -194,6 +197,83 @@ func nothingUnprotected(t *testing.T, wall jail.Wall) {
 	}
 	if _, err := wall.Start(t.Context(), b.Permit(), digest, good, jail.Cmd{Argv: []string{"no-such-program-here"}}); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("unknown program: %v", err)
+	}
+}
+
+// plantedParent is CVE-2026-87766: a directory of the workspace becomes a link
+// to outside, where a mount point would be made.
+func plantedParent(t *testing.T, wall jail.Wall) {
+	b := NewBench(t, wall)
+	for _, name := range []string{"sub/.git/config", "sub/.git/hooks/x", "sub/.vscode/x"} {
+		b.Put(t, filepath.Join(b.Workspace, name), "")
+	}
+	outside := filepath.Join(b.Home, "outside")
+	if err := os.Mkdir(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	plan := b.Plan(t, "agent", jail.Options{})
+	if err := os.Rename(filepath.Join(b.Workspace, "sub"), filepath.Join(b.Workspace, "was")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(b.Workspace, "sub")); err != nil {
+		t.Fatal(err)
+	}
+	if proc, err := wall.Start(t.Context(), b.Permit(), digest, plan, jail.Cmd{Argv: []string{"true"}}); err == nil {
+		proc.Wait()
+		t.Error("started")
+	}
+	if made, err := os.ReadDir(outside); err != nil || len(made) > 0 {
+		t.Errorf("made outside: %v %v", made, err)
+	}
+}
+
+// exposed: the session's own socket is shown although its place, Reeve's
+// state, is hidden.
+func exposed(t *testing.T, wall jail.Wall) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	b := NewBench(t, wall)
+	dir, err := os.MkdirTemp("/tmp", "reeve-sock-") // short: an address has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	b.State = dir
+	for _, name := range []string{"hook", "control"} {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go answer(l, name)
+	}
+	b.Put(t, filepath.Join(b.Workspace, "try.py"), `import socket, sys
+for path in sys.argv[1:]:
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(path)
+        print(s.recv(9).decode())
+    except OSError:
+        print("refused")
+`)
+	none := jail.NetNone
+	plan := b.Plan(t, "agent", jail.Options{Net: &none, Expose: []jail.Expose{{From: filepath.Join(dir, "hook"), To: "/run/reeve/hook.sock"}}})
+	c := b.Shell(t, plan, jail.Limits{}, "python3 try.py /run/reeve/hook.sock "+dir+"/hook "+dir+"/control; ls "+dir+" | wc -l")
+	if got := strings.Fields(c.Stdout.Text); !slices.Equal(got, []string{"hook", "refused", "refused", "0"}) {
+		t.Errorf("got %v %s, want only the exposed one", got, c.Stderr.Text)
+	}
+}
+
+// answer says its name to every caller until its listener is closed.
+func answer(l net.Listener, name string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		c.Write([]byte(name))
+		c.Close()
 	}
 }
 
