@@ -107,7 +107,7 @@ func (k *Kernel) record(c *call, phase reeve.Phase) reeve.Record {
 	rec := reeve.Record{
 		CallID: c.inv.ID, Phase: phase, Time: k.Now(), Session: c.inv.Session,
 		Tool: k.Clean.Text(c.inv.Tool), Source: c.spec.Source, Tier: c.spec.Tier,
-		Args:      string(k.Clean.JSON(c.inv.Args)),
+		Args:      k.cleanArgs(c),
 		Confirmed: c.said, Channel: c.inv.Channel, Actor: reeve.Actor(k.Clean.Text(string(c.inv.Actor))), Origin: c.inv.Origin,
 		Decision: c.d.Verdict, Step: c.d.Step, Rule: k.Clean.Text(c.d.Rule), RuleAt: c.d.Source, Approval: c.d.Approval,
 		Contained: c.contained(), Parent: c.inv.Parent,
@@ -120,6 +120,14 @@ func (k *Kernel) record(c *call, phase reeve.Phase) reeve.Record {
 		rec.Dangerous = rec.Mode == reeve.ModeDangerous
 	}
 	return rec
+}
+
+// cleanArgs is the arguments as records have them: redacted once for both rows.
+func (k *Kernel) cleanArgs(c *call) string {
+	if c.args == "" {
+		c.args = string(k.Clean.JSON(c.inv.Args))
+	}
+	return c.args
 }
 
 // summary is what the record keeps of a result: at most 500 characters on one

@@ -30,6 +30,7 @@ type call struct {
 
 	d      reeve.Decision
 	over   bool
+	args   string // redacted; empty until a record needs it
 	answer approval.Answer
 	said   bool // a person said yes to this call
 	permit permit.Permit

@@ -200,7 +200,7 @@ func (k *Kernel) hook(ctx context.Context, c *call) {
 		case a.Verdict == reeve.Deny:
 			c.denyBy(reeve.StepHook, "hook "+h.Name(), h.Name(), "hook "+h.Name()+" blocked it"+because(a.Reason))
 		case a.Args != nil:
-			c.inv.Args = slices.Clone(a.Args)
+			c.inv.Args, c.args = slices.Clone(a.Args), ""
 			if k.shape(ctx, c); !c.over {
 				k.guard(ctx, c)
 			}
