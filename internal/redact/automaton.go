@@ -92,6 +92,30 @@ func (a *automaton) each(s string, f func(id, from, to int)) {
 	}
 }
 
+// in reports whether any word stands in b.
+func (a *automaton) in(b []byte) bool {
+	state := int32(0)
+	for _, c := range b {
+		if state = a.next[state][c]; len(a.match[state]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// suspects is the automaton of everything that makes a JSON value worth
+// reading: the leads, the words of names, and the escape that can hide them.
+var suspects = sync.OnceValue(func() *automaton {
+	words := []string{"key", `\u`, `\/`}
+	for _, p := range patterns {
+		words = append(words, p.lead)
+	}
+	for w := range sensitive {
+		words = append(words, w)
+	}
+	return newAutomaton(words, true)
+})
+
 // leads is the automaton over the leads of all patterns, built once.
 var leads = sync.OnceValue(func() *automaton {
 	words := make([]string, len(patterns))

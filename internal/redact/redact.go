@@ -164,11 +164,24 @@ func mask(s string, spans []span) string {
 // masked as text, or as JSON where they hold an object or a list. What is not
 // valid JSON is masked as text.
 func (r *Redactor) JSON(b []byte) []byte {
+	if r.quiet(b) {
+		return b
+	}
 	out, ok := r.json(b, 0)
 	if !ok {
 		return []byte(r.Text(string(b)))
 	}
 	return out
+}
+
+// quiet reports whether nothing in b can lead to a secret: no lead of a
+// pattern, no word of a sensitive name, no held value, and no escape that
+// could spell one of them. Most arguments are quiet, and are not read further.
+func (r *Redactor) quiet(b []byte) bool {
+	if k := r.known.Load(); k != nil && k.find.in(b) {
+		return false
+	}
+	return !suspects().in(b)
 }
 
 // maxNested bounds JSON inside strings inside JSON.

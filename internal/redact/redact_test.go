@@ -26,6 +26,28 @@ func TestTheSixFieldNamesAreAlwaysMasked(t *testing.T) {
 	}
 }
 
+// TestNoSensitiveNameIsQuiet: what lets JSON pass unread must know every word
+// that a name can be sensitive by, however it is spelled.
+func TestNoSensitiveNameIsQuiet(t *testing.T) {
+	r := New()
+	names := []string{"\\u0070assword", "signing key", "masterKeys"}
+	for w := range sensitive {
+		names = append(names, w, strings.ToUpper(w))
+	}
+	for w := range keyed {
+		names = append(names, w+"_key", w+"Keys")
+	}
+	if got := string(r.JSON([]byte(`{"to":"postgres:\/\/app:hunter2@db"}`))); strings.Contains(got, "hunter2") {
+		t.Errorf("an address with escaped slashes became %s", got)
+	}
+	for _, name := range names {
+		in := `{"` + name + `":"some value"}`
+		if got := string(r.JSON([]byte(in))); strings.Contains(got, "some value") {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+}
+
 func TestNamesAreReadByTheirWords(t *testing.T) {
 	for name, want := range map[string]bool{
 		"apiKey": true, "API_KEY": true, "x-api-key": true, "clientSecret": true, "AWS_SECRET_ACCESS_KEY": true, "dbPassword": true,
