@@ -61,7 +61,8 @@ jail                        : reeve permit jail/tree jail/gitconf jail/environ
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
 policy/load                 : reeve tool policy policy/tree
-policy/trial                : reeve tool policy policy/rule
+policy/look      part       : reeve policy/match
+policy/trial                : reeve tool policy policy/rule policy/look
 approval                    : reeve
 wire                        : reeve approval
 session                     : reeve durable safepath flow

@@ -312,13 +312,19 @@ deny = ["edit(/fixed/**)"]`, []verdictCase{
 }
 
 func TestWhatStandsBelowAFolderThatGoesIsSeen(t *testing.T) {
-	deep := func(e reeve.Effect) reeve.Effect { e.Deep = true; return e }
+	deep := func(e reeve.Effect) reeve.Effect {
+		e.Deep, e.Command = true, run("grep -r x .", reeve.CommandReadOnly).Command
+		return e
+	}
+	redirected := read("src")
+	redirected.Deep = true
 	verdicts(t, `deny = ["write(/config/prod/**)", "read(/config/prod/**)", "read(**/private/**)"]
 allow = ["bash(rm *)", "bash(grep *)"]`, []verdictCase{
 		{"deleting the folder above", call("bash", run("rm -r config"), deep(remove("config"))), reeve.Deny, "write(/config/prod/**)"},
 		{"deleting beside it", call("bash", run("rm -r src"), deep(remove("src"))), reeve.Ask, ""},
 		{"reading below the folder above", call("bash", run("grep -r x config", reeve.CommandReadOnly), deep(read("config"))), reeve.Ask, "read(/config/prod/**)"},
 		{"reading where it may be", call("bash", run("grep -r x src", reeve.CommandReadOnly), deep(read("src"))), reeve.Ask, "read(**/private/**)"},
+		{"a redirection from a pattern", call("bash", run("cat", reeve.CommandReadOnly), redirected), reeve.Ask, "read(/config/prod/**)"},
 		{"reading one file", call("bash", run("grep x src/a", reeve.CommandReadOnly), read("src/a")), reeve.Allow, ""},
 	})
 }

@@ -91,6 +91,11 @@ func (j *judge) pathFinding(e *reeve.Effect, subject string, column reeve.Column
 			return j.by(r, subject, column)
 		}
 	}
+	if e.Deep && e.Command == nil && j.in.Class == tool.ClassBash {
+		unknown := *e // a redirection to a pattern: whichever file it turns out to stand for
+		unknown.Path = ""
+		e, p, inside = &unknown, j.spot(&unknown), false
+	}
 	if f, ok := j.couldPath(e, &p, subject, column); ok {
 		return f
 	}

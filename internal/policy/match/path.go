@@ -388,6 +388,15 @@ func walk(segs []string, path string, below bool) bool {
 	return path == "" || below
 }
 
+// Name matches one name, without slashes, with *, ? and [sets], as a shell
+// does apart from leading dots. A [ that is not closed stands for itself.
+func Name(pattern, s string) bool {
+	if checkName(pattern) != nil {
+		pattern = strings.NewReplacer(`\`, `\\`, "[", `\[`).Replace(pattern)
+	}
+	return name(pattern, s)
+}
+
 // name matches one name with *, ? and [sets].
 func name(p, s string) bool {
 	back, mark := -1, 0 // where the last star was, and how far it has eaten

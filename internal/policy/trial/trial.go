@@ -34,21 +34,16 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy"
+	"github.com/reeve-gate/reeve/internal/policy/look"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
-
-// Disk answers what the judge must know of files; safepath.Disk does.
-type Disk interface {
-	Facts(workspace, path string) reeve.PathFacts
-	RepoRuns(dir string) string
-}
 
 // Bench is where calls are tried.
 type Bench struct {
 	// Find returns the tools that a name may mean, ours or a client's, the
 	// likeliest first. The first that knows every argument given is taken.
 	Find      func(name string) []tool.Tool
-	Disk      Disk
+	Disk      look.Disk
 	Workspace string // absolute and clean
 	Home      string
 }
@@ -87,7 +82,7 @@ func (b *Bench) Input(name string, args []byte, dir string) (policy.Input, error
 	in := policy.Input{Tool: spec.Name, Class: spec.Class, Source: spec.Source, Tier: spec.Tier, Args: args, Effects: effects,
 		Facts: policy.Facts{Workspace: b.Workspace, Home: b.Home, Dir: dir, Interactive: true, Mode: reeve.ModeDefault, Actor: "agent:trial"}}
 	assertChange(name, given, in.Effects)
-	b.look(&in)
+	in.Effects, in.Facts.RepoRuns = look.Fill(b.Disk, look.Place{Workspace: b.Workspace, Home: b.Home, Dir: dir}, in.Effects)
 	return in, nil
 }
 
@@ -117,28 +112,6 @@ func assertChange(name string, given map[string]jsontext.Value, effects []reeve.
 	}
 	for i := range effects {
 		effects[i].Exists = effects[i].Exists || effects[i].Kind == reeve.EffectWrite
-	}
-}
-
-// look adds what the disk says, as the kernel does.
-func (b *Bench) look(in *policy.Input) {
-	for i := range in.Effects {
-		switch e := &in.Effects[i]; e.Kind {
-		case reeve.EffectRead, reeve.EffectWrite, reeve.EffectDelete:
-			if e.Path != "" {
-				e.Facts = b.Disk.Facts(b.Workspace, e.Path)
-			}
-		case reeve.EffectRun:
-			c := e.Command
-			if c == nil || in.Facts.RepoRuns != "" || !c.Marks.Any(reeve.CommandGitConfig|reeve.CommandGitWrites) {
-				continue
-			}
-			dir := c.Dir
-			if dir == "" {
-				dir = in.Facts.Dir
-			}
-			in.Facts.RepoRuns = b.Disk.RepoRuns(dir)
-		}
 	}
 }
 

@@ -253,6 +253,36 @@ func TestALinkIsJudgedByWhereItLeads(t *testing.T) {
 	}
 }
 
+func TestAPatternOfTheShellIsJudgedByTheFilesItStandsFor(t *testing.T) {
+	b := newBench(t)
+	for _, f := range []string{".env", "a.md", "private/key.md", "lib/x.md"} {
+		if err := os.WriteFile(filepath.Join(b.Workspace, f), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules := `{"deny":["read(**/private/**)"],"allow":["bash(cp *)"]}`
+	for _, c := range []struct {
+		command string
+		want    reeve.Verdict
+	}{
+		{"cat *.md", reeve.Allow},
+		{"wc -l lib/*.md", reeve.Allow},
+		{"ls -la .e*", reeve.Allow},
+		{"cat .e*", reeve.Deny},
+		{"cat .en?", reeve.Deny},
+		{"bash -c 'cat .[e]nv'", reeve.Deny},
+		{"shopt -s dotglob; cat *", reeve.Deny},
+		{"cat p*/*.md", reeve.Deny},
+		{"cp p*/key.md lib/y", reeve.Deny},
+		{"cat < .e*", reeve.Ask},
+	} {
+		d, err := b.Try(&Case{Rules: rules, Tool: "bash", Input: fmt.Sprintf(`{"command":%q}`, c.command)})
+		if err != nil || d.Verdict != c.want {
+			t.Errorf("%s: %s by %s (%s), %v; want %s", c.command, d.Verdict, d.Rule, d.Reason, err, c.want)
+		}
+	}
+}
+
 func TestARepositoryThatRunsProgramsIsAskedAbout(t *testing.T) {
 	b := newBench(t)
 	config := filepath.Join(b.Workspace, ".git/config")

@@ -1,0 +1,240 @@
+// Package look asks the disk what the judge must know of a call's effects.
+//
+// The judge is pure and sees the disk only through values. [Fill] looks those
+// values up, once per call, before it is judged: the facts of each path, the
+// setting of a repository that would start a program, and the files that a
+// shell pattern (cat .e*) stands for at this moment, each as an effect of its
+// own, so that a rule or a guard that names one of them sees it. Like every
+// look at the disk it says what was true then; the boundary holds the rest.
+package look
+
+import (
+	"os"
+	"path"
+	"strings"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/policy/match"
+)
+
+// Disk answers what the judge must know of files; safepath.Disk does.
+type Disk interface {
+	Facts(workspace, path string) reeve.PathFacts
+	RepoRuns(dir string) string
+}
+
+// Place is where a call happens; absolute and clean.
+type Place struct{ Workspace, Home, Dir string }
+
+// Bounds on the expansion of the patterns of one call. What lies beyond is a
+// path that is not known.
+const (
+	maxFiles = 256
+	maxSteps = 4096
+)
+
+// Fill returns the effects with the facts of the disk, and the repository
+// setting that would start a program, if one of the commands reads it.
+func Fill(d Disk, at Place, effects []reeve.Effect) (filled []reeve.Effect, repoRuns string) {
+	x := expander{at: at, dots: dotsMatch(effects), steps: maxSteps, files: maxFiles}
+	n := len(effects)
+	for i := range n {
+		switch e := &effects[i]; e.Kind {
+		case reeve.EffectRead, reeve.EffectWrite, reeve.EffectDelete:
+			if e.Deep && e.Command != nil && !listers[e.Command.Program()] {
+				effects = x.effect(effects, i)
+			}
+		case reeve.EffectRun:
+			if c := e.Command; repoRuns == "" && c != nil && c.Marks.Any(reeve.CommandGitConfig|reeve.CommandGitWrites) {
+				dir := c.Dir
+				if dir == "" {
+					dir = at.Dir
+				}
+				repoRuns = d.RepoRuns(dir)
+			}
+		}
+	}
+	for i := range effects {
+		switch e := &effects[i]; e.Kind {
+		case reeve.EffectRead, reeve.EffectWrite, reeve.EffectDelete:
+			if e.Path != "" {
+				e.Facts = d.Facts(at.Workspace, e.Path)
+			}
+		}
+	}
+	return effects, repoRuns
+}
+
+// dotsMatch reports whether the line may have switched bash to patterns that
+// match names with a leading dot.
+func dotsMatch(effects []reeve.Effect) bool {
+	for i := range effects {
+		c := effects[i].Command
+		if effects[i].Kind != reeve.EffectRun || c == nil {
+			continue
+		}
+		if c.Program() == "shopt" {
+			return true
+		}
+		for _, w := range c.Wrappers {
+			if strings.Contains(w.Text, "-O") || strings.Contains(w.Text, "dotglob") {
+				return true
+			}
+		}
+		for _, a := range c.Assigns {
+			if a.Name == "GLOBIGNORE" || a.Name == "BASHOPTS" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+type expander struct {
+	at    Place
+	dots  bool
+	steps int // directory entries that may still be looked at
+	files int // effects that may still be added
+}
+
+// effect adds what the patterns among the words of an effect's command stand
+// for, as far as they begin in the folder that the effect names.
+func (x *expander) effect(effects []reeve.Effect, i int) []reeve.Effect {
+	c, dir := effects[i].Command, effects[i].Path
+	found := false
+	for _, w := range c.Words[1:] {
+		if !w.Glob || !w.Known {
+			continue
+		}
+		pattern, ok := x.absolute(w.Text, c.Dir)
+		lead, rest := lead(pattern)
+		if !ok || lead != dir {
+			continue
+		}
+		found = true
+		names, complete := x.expand(lead, rest)
+		for _, name := range names {
+			e := effects[i]
+			e.Path, e.Deep = name, !flat(c)
+			effects = append(effects, e)
+		}
+		if !complete {
+			e := effects[i]
+			e.Path, e.Deep, e.Why = "", false, "more files match "+w.Text+" than are looked at"
+			effects = append(effects, e)
+		}
+	}
+	if found && flat(c) {
+		effects[i].Deep = false
+	}
+	return effects
+}
+
+// absolute is a word as a pattern from the root of the file system.
+func (x *expander) absolute(text, dir string) (string, bool) {
+	switch {
+	case strings.HasPrefix(text, "/"):
+	case strings.HasPrefix(text, "~/") && x.at.Home != "":
+		text = x.at.Home + text[1:]
+	case dir == "":
+		return "", false
+	default:
+		text = dir + "/" + text
+	}
+	return text, true
+}
+
+// lead divides a pattern into the folder that is certain and what follows.
+func lead(pattern string) (dir, rest string) {
+	i := strings.IndexAny(pattern, `*?[`)
+	if i < 0 {
+		return pattern, ""
+	}
+	i = strings.LastIndexByte(pattern[:i], '/')
+	return path.Clean("/" + pattern[:i]), pattern[i+1:]
+}
+
+// expand lists the paths that match a pattern below dir; false where not all
+// could be looked at.
+func (x *expander) expand(dir, pattern string) (found []string, complete bool) {
+	places := []string{dir}
+	complete = true
+	for part := range strings.SplitSeq(strings.TrimSuffix(pattern, "/"), "/") {
+		var next []string
+		for _, p := range places {
+			if part == "" || part == "." {
+				next = append(next, p)
+				continue
+			}
+			if !strings.ContainsAny(part, `*?[`) {
+				next = append(next, path.Join(p, part)) // also one that is not there: the disk says so
+				continue
+			}
+			names, all := x.names(p, part)
+			complete = complete && all
+			next = append(next, names...)
+		}
+		places = next
+	}
+	if len(places) > x.files {
+		places, complete = places[:x.files], false
+	}
+	x.files -= len(places)
+	return places, complete
+}
+
+// names lists the entries of one folder that match. A folder that cannot be
+// listed holds nothing that the command could see.
+func (x *expander) names(dir, part string) (found []string, complete bool) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, true
+	}
+	defer d.Close()
+	entries, _ := d.Readdirnames(x.steps + 1)
+	if len(entries) > x.steps {
+		entries, complete = entries[:x.steps], false
+	} else {
+		complete = true
+	}
+	x.steps -= len(entries)
+	for _, name := range entries {
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(part, ".") && !strings.HasPrefix(part, "[") && !x.dots {
+			continue
+		}
+		if match.Name(part, name) {
+			found = append(found, path.Join(dir, name))
+		}
+	}
+	return found, complete
+}
+
+// listers show the names that a pattern stands for and not what is in them.
+var listers = map[string]bool{"ls": true, "dir": true, "vdir": true, "du": true, "tree": true, "find": true, "fd": true, "fdfind": true, "stat": true}
+
+// flat reports whether a command reads or changes the files it is given and
+// never what lies below a folder.
+func flat(c *reeve.Command) bool {
+	if !flatPrograms[c.Program()] {
+		return false
+	}
+	for _, w := range c.Words[1:] {
+		switch {
+		case !strings.HasPrefix(w.Text, "-"):
+		case strings.HasPrefix(w.Text, "--"):
+			if strings.HasPrefix(w.Text, "--r") || strings.HasPrefix(w.Text, "--d") || strings.HasPrefix(w.Text, "--a") {
+				return false
+			}
+		case strings.ContainsAny(w.Text, "rRda"):
+			return false
+		}
+	}
+	return true
+}
+
+var flatPrograms = map[string]bool{
+	"cat": true, "tac": true, "head": true, "tail": true, "wc": true, "sed": true, "awk": true, "gawk": true, "grep": true, "egrep": true, "fgrep": true,
+	"sort": true, "uniq": true, "nl": true, "od": true, "xxd": true, "hexdump": true, "md5sum": true, "sha1sum": true, "sha256sum": true, "sha512sum": true,
+	"cksum": true, "file": true, "stat": true, "jq": true, "base64": true, "less": true, "more": true, "cut": true, "paste": true, "strings": true,
+	"touch": true, "tee": true, "rm": true, "cmp": true, "comm": true, "join": true, "fold": true, "fmt": true,
+}

@@ -1,0 +1,155 @@
+package look
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reeve-gate/reeve"
+)
+
+// disk marks what is called secret.
+type disk struct{ repos *[]string }
+
+func (d disk) Facts(workspace, path string) reeve.PathFacts {
+	f := reeve.PathFacts{Known: true, Target: path}
+	if strings.Contains(path, "secret") {
+		f.Marks = reeve.PathCredential
+	}
+	return f
+}
+
+func (d disk) RepoRuns(dir string) string {
+	*d.repos = append(*d.repos, dir)
+	return "core.fsmonitor"
+}
+
+func tree(t *testing.T, files ...string) Place {
+	dir := t.TempDir()
+	for _, f := range files {
+		file := filepath.Join(dir, f)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Place{Workspace: dir, Home: filepath.Join(dir, "home"), Dir: dir}
+}
+
+// pattern is a command with its words, those with a star patterns, and the
+// read of the folder that the first pattern begins in.
+func pattern(at Place, line, folder string) []reeve.Effect {
+	c := &reeve.Command{Dir: at.Dir}
+	for _, w := range strings.Fields(line) {
+		c.Words = append(c.Words, reeve.Word{Text: w, Known: true, Glob: strings.ContainsAny(w, "*?[")})
+	}
+	return []reeve.Effect{{Kind: reeve.EffectRun, Command: c}, {Kind: reeve.EffectRead, Path: filepath.Join(at.Dir, folder), Deep: true, Command: c}}
+}
+
+func paths(at Place, effects []reeve.Effect) string {
+	var all []string
+	for _, e := range effects {
+		if e.Kind == reeve.EffectRun {
+			continue
+		}
+		p := strings.TrimPrefix(strings.TrimPrefix(e.Path, at.Dir), "/")
+		if e.Path == "" {
+			p = "unknown"
+		}
+		if e.Deep {
+			p += "/..."
+		}
+		if e.Facts.Marks.Has(reeve.PathCredential) {
+			p += "!"
+		}
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func TestPatternsAreJudgedByTheFilesTheyStandFor(t *testing.T) {
+	at := tree(t, "a.md", "b.md", ".secret", "lib/secret.go", "lib/x.go", "lib/sub/y.go", "home/.secrets/k", "[odd")
+	for _, c := range []struct{ line, folder, want string }{
+		{"cat *.md", "", " a.md b.md"},
+		{"cat .s*", "", " .secret!"},
+		{"cat *ecret", "", ""},
+		{"cat .[s]ecret", "", " .secret!"},
+		{"cat ./lib/*.go", "lib", "lib lib/secret.go! lib/x.go"},
+		{"cat l*/s*", "", " lib/secret.go! lib/sub"},
+		{"cat l*/../.s*", "", " .secret!"},
+		{"cat l*/none", "", " lib/none"},
+		{"cat ~/.s*/k", "home", "home home/.secrets/k!"},
+		{"grep -r x lib/s*", "lib", "lib/... lib/secret.go/...! lib/sub/..."},
+		{"grep x lib/s*", "lib", "lib lib/secret.go! lib/sub"},
+		{"unknown lib/x*", "lib", "lib/... lib/x.go/..."},
+		{"ls .s*", "", "/..."},
+		{"cat nothing*", "", ""},
+		{"cat [odd*", "", " [odd"},
+	} {
+		got, _ := Fill(disk{new([]string)}, at, pattern(at, c.line, c.folder))
+		if p := paths(at, got); p != c.want {
+			t.Errorf("%s: got %q, want %q", c.line, p, c.want)
+		}
+	}
+}
+
+func TestLeadingDotsMatchWhereTheLineMadeThem(t *testing.T) {
+	at := tree(t, ".secret", "a")
+	for _, change := range []func(*reeve.Command) []reeve.Effect{
+		func(*reeve.Command) []reeve.Effect {
+			return []reeve.Effect{{Kind: reeve.EffectRun, Command: &reeve.Command{Words: []reeve.Word{{Text: "shopt", Known: true}}}}}
+		},
+		func(c *reeve.Command) []reeve.Effect {
+			c.Assigns = []reeve.Assign{{Name: "GLOBIGNORE", Value: "x"}}
+			return nil
+		},
+		func(c *reeve.Command) []reeve.Effect {
+			c.Wrappers = []reeve.Wrapper{{Name: "bash", Text: "bash -O dotglob -c"}}
+			return nil
+		},
+	} {
+		effects := pattern(at, "cat *", "")
+		effects = append(change(effects[0].Command), effects...)
+		got, _ := Fill(disk{new([]string)}, at, effects)
+		if p := paths(at, got); p != " .secret! a" {
+			t.Errorf("got %q", p)
+		}
+	}
+}
+
+func TestMoreThanCanBeLookedAtIsUnknown(t *testing.T) {
+	var files []string
+	for i := range maxFiles + 10 {
+		files = append(files, fmt.Sprintf("f%d", i))
+	}
+	at := tree(t, files...)
+	got, _ := Fill(disk{new([]string)}, at, pattern(at, "cat f*", ""))
+	if n := len(got); n != maxFiles+3 || got[n-1].Path != "" || got[n-1].Why == "" {
+		t.Errorf("%d effects, last %+v", n, got[n-1])
+	}
+}
+
+func TestTheRepositoryOfTheFirstGitIsLookedAt(t *testing.T) {
+	at := tree(t, "a")
+	var asked []string
+	git := &reeve.Command{Words: []reeve.Word{{Text: "git", Known: true}}, Marks: reeve.CommandReadOnly | reeve.CommandGitConfig}
+	_, runs := Fill(disk{&asked}, at, []reeve.Effect{{Kind: reeve.EffectRun, Command: git}})
+	if runs != "core.fsmonitor" || !slices.Equal(asked, []string{at.Dir}) {
+		t.Errorf("%q, asked %v", runs, asked)
+	}
+}
+
+func BenchmarkFillARead(b *testing.B) {
+	at := Place{Workspace: "/w", Dir: "/w"}
+	effects := []reeve.Effect{{Kind: reeve.EffectRead, Path: "/w/a"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		Fill(disk{}, at, effects)
+	}
+}
