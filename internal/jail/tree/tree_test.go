@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestPathsAreComparedByElements(t *testing.T) {
@@ -120,5 +122,37 @@ func TestReachableFollowsTheModeBitsAndNotRoot(t *testing.T) {
 	defer os.Chmod(closed, 0o700)
 	if Reachable(filepath.Join(closed, "x")) {
 		t.Error("a directory without the x bit is reachable")
+	}
+}
+
+func TestCopyTakesFilesDirectoriesAndLinksAndNothingElse(t *testing.T) {
+	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a/b/f"), []byte("text"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "a/l")); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, "a/p"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := Copy(root, "a", to); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(to, "b/f"))
+	target, linkErr := os.Readlink(filepath.Join(to, "l"))
+	if string(text) != "text" || target != "/etc/passwd" {
+		t.Errorf("%q %v, %q %v", text, err, target, linkErr)
+	}
+	if _, err := os.Lstat(filepath.Join(to, "p")); err == nil {
+		t.Error("a pipe was copied")
 	}
 }
