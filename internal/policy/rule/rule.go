@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
@@ -209,12 +210,15 @@ func (w Wildcard) Tool(name string) bool {
 	if w.Match(name) {
 		return true
 	}
-	_, bare, foreign := strings.Cut(name, ":")
-	return foreign && w.Match(bare)
+	i := strings.IndexByte(name, ':')
+	return i >= 0 && w.Match(name[i+1:])
 }
 
 // Match compares with s; text that is in lower case already is not copied.
 func (w Wildcard) Match(s string) bool {
+	if len(w) > 0 && w[0] != "" && (s == "" || s[0]|0x20 != w[0][0]|0x20) && (s == "" || s[0] < utf8.RuneSelf) {
+		return false // most rules differ in the first letter
+	}
 	s = strings.ToLower(s)
 	if len(w) <= 1 {
 		return len(w) == 1 && s == w[0]
