@@ -94,7 +94,7 @@ func TestEveryClaimKeepsItsMutation(t *testing.T) {
 
 // TestClaimMutations makes mutations one at a time and expects the claim's
 // test to fail for each. REEVE_MUTATIONS is "all", the number of mutations
-// to draw, or a row's handle; REEVE_MUTATIONS_SEED repeats a draw.
+// to draw, or handles of rows with commas between; REEVE_MUTATIONS_SEED repeats a draw.
 func TestClaimMutations(t *testing.T) {
 	want := os.Getenv("REEVE_MUTATIONS")
 	if want == "" {
@@ -109,7 +109,7 @@ func TestClaimMutations(t *testing.T) {
 				if t.Failed() {
 					word = "MISSED"
 				}
-				fmt.Printf("%-8s %-15s %s (%.1fs)\n", word, m.row, m.test, time.Since(began).Seconds())
+				fmt.Printf("%-8s %-15s line %-3d %s (%.1fs)\n", word, m.row, m.line, m.test, time.Since(began).Seconds())
 			}()
 			text, err := m.apply()
 			if err != nil {
@@ -139,7 +139,8 @@ func draw(t *testing.T, all []mutation, want string) []mutation {
 	case want == "all":
 		return all
 	case err != nil:
-		return slices.DeleteFunc(all, func(m mutation) bool { return m.row != want })
+		rows := strings.Split(want, ",")
+		return slices.DeleteFunc(all, func(m mutation) bool { return !slices.Contains(rows, m.row) })
 	case n >= len(all):
 		return all
 	}
@@ -230,7 +231,7 @@ func runTest(dir string, env []string, pkg, test string) (string, error) {
 	for part := range strings.SplitSeq(test, "/") {
 		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-timeout=120s", "-run", strings.Join(parts, "/"), "./"+pkg)
+	cmd := exec.Command("go", "test", "-count=1", "-timeout=90s", "-run", strings.Join(parts, "/"), "./"+pkg)
 	cmd.Dir = dir
 	cmd.Env = append(slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "REEVE_MUTATIONS") }), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
