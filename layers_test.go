@@ -30,6 +30,8 @@ import (
 //	exec=FILE  starts processes, in that file only
 //	part       a part that its siblings may import; other siblings never meet
 //	test       imported by tests only
+//	long       one idea that takes more than the usual 1500 lines of code:
+//	           a reader of one language, its table, a list of commands
 //	all        may import every room: the wiring
 const rooms = `
 reeve            pure       :
@@ -43,8 +45,8 @@ policy           pure       : reeve tool policy/tree policy/match policy/rule
 shellread/words  pure part  : reeve
 shellread/table  pure part  : reeve shellread/words
 shellread/script pure part  :
-shellread/use    pure part  : reeve shellread/words shellread/table shellread/script
-shellread        pure       : reeve shellread/words shellread/table shellread/script shellread/use
+shellread/use    pure part long : reeve shellread/words shellread/table shellread/script
+shellread        pure long  : reeve shellread/words shellread/table shellread/script shellread/use
 flow             pure       : reeve
 redact           pure       : reeve
 
@@ -68,7 +70,7 @@ wire                        : reeve approval
 session                     : reeve durable safepath flow
 audit/chain      part       : reeve durable
 audit                       : reeve durable audit/chain
-kernel                      : reeve permit tool policy flow approval safepath
+kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve
 jail/pty                    : reeve
@@ -98,7 +100,7 @@ ingress/exec                : reeve client ingress/args
 testuser         exec test  :
 anthropictest    net test   :
 daemon           net        : all
-cmd/reeve                   : all
+cmd/reeve        long       : all
 `
 
 const module = "github.com/reeve-gate/reeve"
@@ -252,6 +254,11 @@ func TestEveryPackageHasItsRow(t *testing.T) {
 		}
 		seen[name] = true
 	}
+	for name := range table {
+		if !seen[name] {
+			t.Errorf("layers_test.go has a row for %s, which does not exist", name)
+		}
+	}
 }
 
 func TestPackagesImportOnlyWhatTheirRowNames(t *testing.T) {
@@ -308,6 +315,40 @@ func TestRowsKeepTheDirection(t *testing.T) {
 	for name := range table {
 		if cycle := findCycle(table, name, nil); cycle != nil {
 			t.Errorf("rows form a cycle: %s", strings.Join(cycle, " -> "))
+		}
+	}
+}
+
+// TestRowsGrantNothingThatIsNotUsed keeps the table as narrow as the code.
+func TestRowsGrantNothingThatIsNotUsed(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range code(t) {
+		name := roomOf(s.dir)
+		for _, imp := range s.imports() {
+			if ours := ourRoom(imp.path); ours != "" {
+				used[name+" "+ours] = true
+			}
+			if touchesNet(imp.path) {
+				used[name+" net"] = true
+			}
+			if imp.path == "os/exec" {
+				used[name+" exec"] = true
+			}
+		}
+		s.uses(dials, func(ast.Node, string) { used[name+" net"] = true })
+		s.uses(starts, func(ast.Node, string) { used[name+" exec"] = true })
+	}
+	for name, r := range readRooms(t) {
+		for _, imp := range r.imports {
+			if imp != "all" && !used[name+" "+imp] {
+				t.Errorf("row %s may import %s and does not", name, imp)
+			}
+		}
+		for _, may := range r.may {
+			what, _, _ := strings.Cut(may, "=")
+			if (what == "net" || what == "exec") && !used[name+" "+what] {
+				t.Errorf("row %s may %s and does not", name, may)
+			}
 		}
 	}
 }
@@ -505,14 +546,19 @@ func TestPackagesStaySmallAndNamedByWhatTheyAre(t *testing.T) {
 		if r := table[roomOf(dir)]; r != nil && r.can("test") {
 			continue // a suite is as long as its list of attempts
 		}
-		if n > maxPackageLines {
-			t.Errorf("%s has %d lines of code; past %d a package is split by noun", dir, n, maxPackageLines)
+		limit := maxPackageLines
+		if r := table[roomOf(dir)]; r != nil && r.can("long") {
+			limit = maxLongLines
+		}
+		if n > limit {
+			t.Errorf("%s has %d lines of code; past %d a package is split by noun", dir, n, limit)
 		}
 	}
 }
 
 const (
 	maxPackageLines = 1500 // of code: empty lines and comments do not count, so that explaining is free
+	maxLongLines    = 3000
 	maxFileLines    = 600
 )
 

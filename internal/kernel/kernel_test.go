@@ -158,6 +158,24 @@ func TestAToolsOwnQuestionRaisesAnAllow(t *testing.T) {
 	}
 }
 
+func TestAToolsOwnQuestionHoldsInAReadySandboxToo(t *testing.T) {
+	w := newKit(t, "")
+	w.answer = no
+	w.tools["bash"].(*act).escalate = "it would restart the machine"
+	d, _ := w.k.Do(t.Context(), w.call("bash", "run make build"))
+	w.check("an ordinary command of a tool that asks", d, reeve.Deny, reeve.StepConfirm, 1, 0)
+}
+
+func TestATableOfTiersNeverLiftsTheDeniedTier(t *testing.T) {
+	w := newKit(t, "allow = [\"never\"]\n[tiers]\nnever = \"read\"\n")
+	w.answer = yes
+	d, _ := w.k.Do(t.Context(), w.call("never"))
+	w.check("denied by the tool itself", d, reeve.Deny, reeve.StepGuard, 0, 0)
+	w = newKit(t, "allow = [\"look\"]\n[tiers]\nlook = \"denied\"\n")
+	d, _ = w.k.Do(t.Context(), w.call("look", "read /w/a"))
+	w.check("denied by the table", d, reeve.Deny, reeve.StepGuard, 0, 0)
+}
+
 func TestUntrustedTextAndPrivateDataAskBeforeSending(t *testing.T) {
 	w := newKit(t, `allow = ["act", "look", "outside"]`)
 	w.answer = no

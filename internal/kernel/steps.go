@@ -9,6 +9,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/flow"
 	"github.com/reeve-gate/reeve/internal/policy"
+	"github.com/reeve-gate/reeve/internal/policy/look"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -79,23 +80,8 @@ func (k *Kernel) describe(c *call) {
 		c.deny(reeve.StepShape, "arguments", fmt.Sprintf("%s: %v", c.spec.Name, err))
 		return
 	}
-	runs, folds := "", k.Disk.FoldsCase(s.Workspace)
-	for i := range effects {
-		switch e := &effects[i]; e.Kind {
-		case reeve.EffectRead, reeve.EffectWrite, reeve.EffectDelete:
-			if e.Path != "" {
-				e.Facts = k.Disk.Facts(s.Workspace, e.Path)
-			}
-		case reeve.EffectRun:
-			if runs == "" && e.Command != nil && e.Command.Marks.Any(reeve.CommandGitConfig|reeve.CommandGitWrites) {
-				dir := e.Command.Dir
-				if dir == "" {
-					dir = c.place.Dir
-				}
-				runs = k.Disk.RepoRuns(dir)
-			}
-		}
-	}
+	effects, runs := look.Fill(k.Disk, look.Place{Workspace: s.Workspace, Home: s.Home, Dir: c.place.Dir}, effects)
+	folds := k.Disk.FoldsCase(s.Workspace)
 	c.in = policy.Input{Tool: c.spec.Name, Class: c.spec.Class, Source: c.spec.Source, Tier: c.spec.Tier, Args: c.inv.Args, Effects: effects}
 	for i := range c.views {
 		v := &c.views[i]
@@ -129,11 +115,8 @@ func (k *Kernel) guard(ctx context.Context, c *call) {
 			c.deny(reeve.StepGuard, "tool set", fmt.Sprintf("%s may not be used here: %s", c.spec.Name, s.OnlyWhy))
 			return
 		}
-		tier := c.spec.Tier
-		if t, ok := s.Policy.Tier(c.spec.Name); ok {
-			tier = t
-		}
-		if tier == reeve.TierDenied {
+		table, named := s.Policy.Tier(c.spec.Name)
+		if c.spec.Tier == reeve.TierDenied || named && table == reeve.TierDenied {
 			c.deny(reeve.StepGuard, "denied tier", c.spec.Name+" is in the denied tier; nothing allows it")
 			return
 		}
@@ -308,8 +291,8 @@ func (c *call) settle() {
 // session (A3).
 func (k *Kernel) escalate(ctx context.Context, c *call) {
 	e, ok := c.tool.(tool.Escalator)
-	if !ok || c.d.Verdict != reeve.Allow {
-		return
+	if !ok || c.d.Verdict == reeve.Ask && c.d.Explicit {
+		return // a question that stands already
 	}
 	reason := e.Escalate(c.inv.Args, c.place)
 	if reason == "" {
