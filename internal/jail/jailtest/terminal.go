@@ -3,11 +3,14 @@ package jailtest
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/pty"
@@ -84,10 +87,10 @@ func Terminal(t *testing.T, wall jail.Wall) {
 		t.Errorf("the terminal says %q", head)
 	}
 	say("sleep 1000\n", "sleep 1000")
-	time.Sleep(100 * time.Millisecond) // the sleep is in front before the key is pressed
+	front(t, pair.Master, "sleep")
 	say("\x1a", "Stopped")
-	say("jobs; fg\n", "sleep 1000")
-	time.Sleep(100 * time.Millisecond)
+	say("fg\n", "sleep 1000")
+	front(t, pair.Master, "sleep")
 	say("\x03echo after-$((1+1))\n", "after-2")
 	if err := pty.Resize(pair.Master, pty.Size{Rows: 11, Cols: 22}); err != nil {
 		t.Fatal(err)
@@ -103,4 +106,21 @@ func Terminal(t *testing.T, wall jail.Wall) {
 		t.Error(err)
 	}
 	typed.Close()
+}
+
+// front waits until a program of the given name is in front of a terminal:
+// keys pressed now go to it. Earlier they may meet the shell's own child,
+// which still ignores them.
+func front(t *testing.T, master *os.File, name string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		group, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPGRP)
+		if err != nil {
+			continue
+		}
+		if comm, err := os.ReadFile("/proc/" + itoa(group) + "/comm"); err == nil && strings.TrimSpace(string(comm)) == name {
+			return
+		}
+	}
+	t.Fatalf("%s did not come to the front of the terminal", name)
 }
