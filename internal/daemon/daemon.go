@@ -196,7 +196,7 @@ func (d *Daemon) wire() error {
 		Hook: newHookDoor(d, mode),
 		Run: &rundoor.Door{
 			Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.wall, Launch: d.tools.launch, Now: time.Now, NewID: newID,
-			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
+			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: d.opt.Paths.State, Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
 			Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
 		},
 	}

@@ -33,7 +33,7 @@ func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []
 	}
 	none := jail.NetNone
 	plan, err := profile.Plan(
-		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Env: os.Environ()},
+		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Quarantine: h.paths.State, Env: os.Environ()},
 		jail.Options{Argv: argv, Write: h.conf.Sandbox.Write, Net: &none, Set: env})
 	if err != nil {
 		return jail.Captured{}, err

@@ -46,14 +46,15 @@ type Door struct {
 	Now      func() time.Time
 	NewID    func() string
 
-	Home    string
-	Own     []string // Reeve's own directories, hidden inside
-	Cache   string   // below Own: what tools keep between runs
-	Write   []string // configured for every run
-	Pass    []string
-	Profile string
-	Mode    reeve.Mode
-	Program string // this program, shown inside for the hook
+	Home       string
+	Own        []string // Reeve's own directories, hidden inside
+	Cache      string   // below Own: what tools keep between runs
+	Quarantine string   // below Own: where what a run planted is moved
+	Write      []string // configured for every run
+	Pass       []string
+	Profile    string
+	Mode       reeve.Mode
+	Program    string // this program, shown inside for the hook
 }
 
 // InsideHook is where a session's socket stands inside its boundary.
@@ -178,7 +179,7 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 		opts.Set = append(opts.Set, "REEVE_HOOK_SOCK="+InsideHook)
 		opts.Expose = append(opts.Expose, jail.Expose{From: sock, To: InsideHook})
 	}
-	plan, err := profile.Plan(jail.Place{Workspace: one.Workspace, Dir: r.Dir, Home: d.Home, State: d.Own, Cache: d.Cache, Env: r.Env}, opts)
+	plan, err := profile.Plan(jail.Place{Workspace: one.Workspace, Dir: r.Dir, Home: d.Home, State: d.Own, Cache: d.Cache, Quarantine: d.Quarantine, Env: r.Env}, opts)
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
