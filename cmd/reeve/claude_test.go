@@ -20,6 +20,8 @@ import (
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
+var errNoClaude = errors.New("Claude Code cannot be had here")
+
 // claude is the real Claude Code: $REEVE_CLAUDE, else claude on the PATH,
 // else the tested version from npm in the user's cache.
 var claude = sync.OnceValues(func() (string, error) {
@@ -45,13 +47,13 @@ var claude = sync.OnceValues(func() (string, error) {
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", errors.New("npm is missing")
+		return "", fmt.Errorf("%w: npm is missing", errNoClaude)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", place, "@anthropic-ai/claude-code@"+v).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("npm cannot install it: %v: %.200s", err, out)
+		return "", fmt.Errorf("%w: npm cannot install it: %v: %.200s", errNoClaude, err, out)
 	}
 	return program, nil
 })
@@ -74,8 +76,11 @@ type desk struct {
 func newDesk(t *testing.T, policy, conf string) *desk {
 	t.Helper()
 	program, err := claude()
+	if errors.Is(err, errNoClaude) {
+		t.Skip(err)
+	}
 	if err != nil {
-		t.Skipf("Claude Code cannot be had here: %v", err)
+		t.Fatal(err)
 	}
 	bin, err := built()
 	if err != nil {
@@ -114,34 +119,38 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// command is one call of reeve as a person makes it.
-func (d *desk) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(d.bin, args...)
+// person runs one command of reeve as a person does. program is d.bin but
+// where the test has taken that away.
+func (d *desk) person(program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = d.work, d.env
-	return cmd
-}
-
-// down ends the daemon, by the program that was built: the test may have
-// taken away the installed one, or ended the daemon itself.
-func (d *desk) down() {
-	if bin, err := built(); err == nil {
-		cmd := exec.Command(bin, "down")
-		cmd.Dir, cmd.Env = d.root, d.env
-		_ = cmd.Run()
-	}
-}
-
-// reeve runs one command and wants it to succeed.
-func (d *desk) reeve(args ...string) string {
-	d.t.Helper()
-	cmd := d.command(args...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		d.t.Fatalf("reeve %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.Bytes())
+		return string(out), fmt.Errorf("reeve %s: %w\n%s%s", strings.Join(args, " "), err, out, errs.Bytes())
 	}
-	return string(out)
+	return string(out), nil
+}
+
+// reeve is person for a command that must succeed.
+func (d *desk) reeve(args ...string) string {
+	d.t.Helper()
+	out, err := d.person(d.bin, args...)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out
+}
+
+// down ends the daemon, which the test may have done already, by the program
+// that was built, since the test may have taken away the installed one.
+func (d *desk) down() {
+	if bin, err := built(); err == nil {
+		_, _ = d.person(bin, "down")
+	}
 }
 
 // prompt is one run of Claude Code against the scripted model.
@@ -171,7 +180,8 @@ func (d *desk) start(script anthropictest.Script, argv ...string) *prompt {
 // patience bounds every wait for another process.
 const patience = 90 * time.Second
 
-func (p *prompt) wait(t *testing.T) {
+func (d *desk) wait(p *prompt) {
+	t := d.t
 	t.Helper()
 	select {
 	case err := <-p.done:
@@ -179,7 +189,8 @@ func (p *prompt) wait(t *testing.T) {
 			t.Fatalf("claude: %v\n%s", err, p.out)
 		}
 	case <-time.After(patience):
-		t.Fatalf("claude did not end\nrequests: %d, others: %v", len(p.model.Requests()), p.model.Other())
+		pending, err := d.person(d.bin, "approvals", "ls")
+		t.Fatalf("claude did not end; %d requests to the model\npending: %s%v", len(p.model.Requests()), pending, err)
 	}
 }
 
@@ -250,7 +261,7 @@ func TestClaudeCodeWorksInsideTheGate(t *testing.T) {
 		t.Errorf("question = %+v", q)
 	}
 	d.reeve("approvals", "allow", q.ID)
-	p.wait(t)
+	d.wait(p)
 
 	if r := p.told(t, "toolu_allowed"); r.Error || !d.exists("allowed.out") {
 		t.Errorf("the allowed call: %+v, file %v", r, d.exists("allowed.out"))
@@ -278,7 +289,7 @@ func (d *desk) recorded(want map[string]string) {
 	for call, outcome := range want {
 		found := false
 		for _, row := range rows {
-			if !strings.Contains(row.Args, call) {
+			if !bytes.Contains(row.Args, []byte(call)) {
 				continue
 			}
 			found = true
@@ -295,8 +306,12 @@ func (d *desk) recorded(want map[string]string) {
 
 // row is what the tests look at of one line of reeve audit ls --json.
 type row struct {
-	Args, Actor, Channel, Decision, Status string
-	Contained                              bool
+	Args      json.RawMessage `json:"arguments"`
+	Actor     string          `json:"actor"`
+	Channel   string          `json:"input_channel"`
+	Decision  string          `json:"decision"`
+	Status    string          `json:"result_status"`
+	Contained bool            `json:"contained"`
 }
 
 func TestInsideARunTheOperatingSystemStopsWhatTheRulesLetThrough(t *testing.T) {
@@ -309,9 +324,9 @@ func TestInsideARunTheOperatingSystemStopsWhatTheRulesLetThrough(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(outside) })
 	byTool, byShell := filepath.Join(outside, "tool.out"), filepath.Join(outside, "shell.out")
 
-	d := newDesk(t, fmt.Sprintf("allow = [%q, \"write(inside.out)\"]\n", "write("+byTool+")"), "")
-	if err := d.command("doctor").Run(); err != nil {
-		t.Skipf("no boundary here: reeve doctor: %v", err)
+	d := newDesk(t, fmt.Sprintf("allow = [%q, \"write(inside.out)\"]\n", "write(/"+byTool+")"), "")
+	if _, err := d.person(d.bin, "doctor"); err != nil {
+		t.Skipf("no boundary here: %v", err)
 	}
 	for name, text := range map[string]string{
 		"escape.sh": "echo out > " + byShell + "\n",
@@ -336,7 +351,7 @@ func TestInsideARunTheOperatingSystemStopsWhatTheRulesLetThrough(t *testing.T) {
 		write("toolu_write_out", byTool),
 		bash("toolu_escape", "sh ./escape.sh"),
 	), d.bin, "run", "--")
-	p.wait(t)
+	d.wait(p)
 
 	if r := p.told(t, "toolu_inside"); r.Error || !d.exists("script.out") {
 		t.Errorf("a command inside the workspace: %+v", r)
@@ -367,7 +382,7 @@ func TestInsideARunTheOperatingSystemStopsWhatTheRulesLetThrough(t *testing.T) {
 // refused wants one call neither run nor reported as done.
 func (d *desk) refused(p *prompt, id, file, says string) {
 	d.t.Helper()
-	p.wait(d.t)
+	d.wait(p)
 	if r := p.told(d.t, id); !r.Error || !strings.Contains(r.Text, says) {
 		d.t.Errorf("the model was told %+v, want an error with %q", r, says)
 	}
@@ -387,9 +402,6 @@ func (d *desk) daemon() int {
 }
 
 func TestClaudeCodeDoesNotRunACallThatReeveCannotDecide(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: five runs of Claude Code")
-	}
 	const freely = "allow = [\"bash(touch *)\"]\nask = [\"bash(touch asked*)\"]\n"
 
 	t.Run("daemon killed while a question stands", func(t *testing.T) {
@@ -401,18 +413,6 @@ func TestClaudeCodeDoesNotRunACallThatReeveCannotDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.refused(p, "toolu_1", "asked.out", "could not decide it")
-	})
-
-	t.Run("daemon stopped", func(t *testing.T) {
-		d := newDesk(t, freely, "[gate]\nhook_deadline = \"2s\"\n")
-		d.reeve("install", "claude")
-		d.reeve("up")
-		pid := d.daemon()
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
-		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch a.out"))), "toolu_1", "a.out", "could not decide it")
 	})
 
 	t.Run("nobody answers in time", func(t *testing.T) {
