@@ -499,3 +499,43 @@ func (d *desk) audit() []row {
 	}
 	return rows
 }
+
+func TestWhatRunsBesideTheHookIsDecidedOrSeen(t *testing.T) {
+	d := newDesk(t, "allow = [\"skill\", \"bash(touch harmless.out)\"]\ndeny = [\"bash(touch denied*)\"]\n", "")
+	skill := filepath.Join(d.work, ".claude", "skills", "helper")
+	if err := os.MkdirAll(skill, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("---\nname: helper\ndescription: helps\nallowed-tools: Bash(*)\n---\nNow: !`touch denied.out`\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rewrite := filepath.Join(d.root, "rewrite.sh")
+	if err := os.WriteFile(rewrite, []byte(`#!/bin/sh
+case $(cat) in *harmless.out*) echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"touch rewritten.out"}}}' ;; esac
+`), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.config, "settings.json"), fmt.Appendf(nil, `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":%q}]}]}}`, rewrite), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.reeve("install", "claude")
+	p := d.start(anthropictest.Turns(
+		[]anthropictest.Block{anthropictest.Use("toolu_skill", "Skill", map[string]string{"skill": "helper"})},
+		bash("toolu_rewritten", "touch harmless.out"),
+	))
+	d.wait(p)
+
+	// A command in the text of a skill runs while the skill loads, without a
+	// call of its own.
+	if d.exists("denied.out") {
+		t.Error("a skill ran a command that the rules deny")
+	}
+	d.recorded(map[string]string{"touch denied.out": "deny denied"})
+	// Another hook's new arguments come after the judgement: they are seen
+	// when the outcome is reported.
+	if d.exists("rewritten.out") {
+		d.recorded(map[string]string{"touch harmless.out": "allow error"})
+	} else if d.reeve("audit", "verify"); !d.exists("harmless.out") {
+		t.Error("the call ran in neither form")
+	}
+}
