@@ -240,6 +240,7 @@ func (r *reader) readBuiltin(st *start) {
 				ok = r.setRead(args[i], name) && ok
 			}
 			if letter == 'C' && mapfile {
+				ok = false
 				r.callback(args[i], "mapfile", st)
 			}
 		}
@@ -292,7 +293,7 @@ func (r *reader) eval(st *start) {
 		if w := &args[i]; !w.Known || w.Glob {
 			r.unknown("the text that eval runs is not certain")
 			r.anyState()
-			if len(args) == 1 {
+			if len(args) == 1 && w.Lead != "" {
 				from := len(r.out)
 				r.subshell(func() {
 					r.within(reeve.Wrapper{Name: "eval", Text: "eval"}, false, func() { r.text(unquote(text), "the text that eval runs") })
@@ -400,9 +401,10 @@ func (r *reader) trap(st *start) {
 	if !args[0].Known {
 		r.list(st, reeve.CommandRunsProgram|reeve.CommandFedScript, "the text of a trap is not certain")
 		r.unknown("the text that trap runs is not certain")
-		from := len(r.out)
-		r.later("trap", unquote(args[0].Text))
-		r.clean(from)
+		if from := len(r.out); args[0].Lead != "" {
+			r.later("trap", unquote(args[0].Text))
+			r.clean(from)
+		}
 		return
 	}
 	r.list(st, reeve.CommandReadOnly, "")

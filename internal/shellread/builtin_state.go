@@ -176,6 +176,10 @@ func (r *reader) declareWords(st *start) {
 // some write files.
 func (r *reader) interactive(st *start) {
 	name, args := st.ws[0].Text, st.ws[1:]
+	if name == "history" && (len(args) == 0 || len(args) == 1 && args[0].Certain() && isDigits(args[0].Text)) {
+		r.simple(st, reeve.CommandReadOnly)
+		return
+	}
 	for i, w := range args {
 		if !w.Known {
 			r.list(st, reeve.CommandUnknownWords, "a word of "+name+" is not certain")

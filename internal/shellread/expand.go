@@ -42,7 +42,7 @@ func (r *reader) inside(parts []syntax.WordPart, quoted bool) {
 			}
 			r.leave()
 		case *syntax.ParamExp:
-			r.param(p)
+			r.param(p, quoted)
 		case *syntax.CmdSubst:
 			r.substitution(p, quoted)
 		case *syntax.ArithmExp:
@@ -109,7 +109,7 @@ func (r *reader) backquoted(src string, quoted bool) {
 }
 
 // param reads ${..}.
-func (r *reader) param(p *syntax.ParamExp) {
+func (r *reader) param(p *syntax.ParamExp, quoted bool) {
 	if !r.enter() {
 		r.leave()
 		return
@@ -124,6 +124,9 @@ func (r *reader) param(p *syntax.ParamExp) {
 	}
 	if p.Index != nil && !allElements(p.Index) {
 		r.subscript(p.Param.Value, p.Index)
+	}
+	if quoted && hidesExpansion(p) {
+		r.unknown("single quotes that quote nothing within double quotes: " + r.words.Source(p))
 	}
 	if p.Slice != nil {
 		r.arith(p.Slice.Offset)
@@ -146,6 +149,43 @@ func (r *reader) param(p *syntax.ParamExp) {
 			}
 		}
 	}
+}
+
+// hidesExpansion: in "${x-'$(id)'}" bash runs id, since single quotes mean
+// nothing there; the parser takes them for quotes.
+func hidesExpansion(p *syntax.ParamExp) bool {
+	for _, w := range [...]*syntax.Word{wordOf(p.Exp), origOf(p.Repl), withOf(p.Repl)} {
+		if w == nil {
+			continue
+		}
+		for _, part := range w.Parts {
+			if q, ok := part.(*syntax.SglQuoted); ok && strings.ContainsAny(q.Value, "$`\\") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func wordOf(e *syntax.Expansion) *syntax.Word {
+	if e == nil {
+		return nil
+	}
+	return e.Word
+}
+
+func origOf(e *syntax.Replace) *syntax.Word {
+	if e == nil {
+		return nil
+	}
+	return e.Orig
+}
+
+func withOf(e *syntax.Replace) *syntax.Word {
+	if e == nil {
+		return nil
+	}
+	return e.With
 }
 
 func allElements(x syntax.ArithmExpr) bool {

@@ -46,7 +46,7 @@ func (r *reader) inner(in *use.Inner, outer *start) {
 		}
 		st.ws = in.Words
 		if in.Appends {
-			st.ws = append(st.ws[:len(st.ws):len(st.ws)], words.Unknown("what "+in.Wrapper.Name+" adds"))
+			st.ws = append(st.ws[:len(st.ws):len(st.ws)], words.Unknown("{}"))
 			st.appends = true
 		}
 		st.text = textOf(in.Words)
@@ -76,6 +76,9 @@ func (r *reader) script(w words.Word, shell, who string, st *start) {
 	text := w.Text
 	if !w.Known {
 		r.unknown("the text that " + who + " runs is not certain")
+		if w.Lead == "" {
+			return // nothing of it can be seen
+		}
 		text = unquote(text)
 	} else if why := dialect(shell, text); why != "" {
 		r.unknown(why)
@@ -198,7 +201,7 @@ func (r *reader) fed(st *start) {
 		return
 	}
 	if r.in.kind != inputText {
-		if name != "ssh" || r.in.kind == inputUnknown {
+		if !r.away && name != "ssh" || r.in.kind == inputUnknown {
 			r.unknown(name + " reads commands from its input")
 		}
 		return

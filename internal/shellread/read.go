@@ -179,10 +179,12 @@ func place(what string) string {
 // them before it notices.
 func (r *reader) prefix(p *parser, src string) {
 	p.s.Reset(src)
+	failed := false
 	for stmt, err := range p.p.StmtsSeq(&p.s) {
-		if err != nil || stmt == nil {
-			return // the parser is not reused
+		// Once told to stop, the iterator still gives its last error, which
+		// panics; so it is never told to. The parser is not reused.
+		if failed = failed || err != nil; !failed {
+			r.stmt(stmt)
 		}
-		r.stmt(stmt)
 	}
 }

@@ -163,7 +163,7 @@ func digitsAround(w *syntax.Word) bool {
 // declare reads declare, typeset, local, export and readonly.
 func (r *reader) declare(c *syntax.DeclClause) {
 	d := declaration{who: c.Variant.Value}
-	harmless := true
+	before, given, harmless := r.scope, r.exported(), true
 	from := len(r.out)
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil || a.Naked && strings.HasPrefix(a.Name.Value, "-") {
@@ -183,7 +183,10 @@ func (r *reader) declare(c *syntax.DeclClause) {
 	if harmless && len(r.out) == from {
 		mark = reeve.CommandReadOnly
 	}
+	after := r.scope
+	r.scope.code, r.scope.env = before.code, given // what the builtin itself runs with
 	r.builtinEffect(d.who, r.words.Source(c), mark)
+	r.scope = after
 }
 
 // declaration is declare and its like with the options seen so far.

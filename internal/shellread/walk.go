@@ -134,10 +134,28 @@ func (r *reader) timed(c *syntax.TimeClause) {
 	if c.Stmt == nil {
 		return
 	}
+	dropDashes(c.Stmt)
 	saved := r.wrappers
 	r.wrappers = append(saved[:len(saved):len(saved)], reeve.Wrapper{Name: "time", Text: "time", Harmless: true})
 	r.stmt(c.Stmt)
 	r.wrappers = saved
+}
+
+// dropDashes: bash takes time -- COMMAND for time COMMAND, the parser takes --
+// for the command.
+func dropDashes(s *syntax.Stmt) {
+	for {
+		switch c := s.Cmd.(type) {
+		case *syntax.BinaryCmd:
+			s = c.X
+			continue
+		case *syntax.CallExpr:
+			if len(c.Assigns) == 0 && len(c.Args) > 1 && c.Args[0].Lit() == "--" {
+				c.Args = c.Args[1:]
+			}
+		}
+		return
+	}
 }
 
 // link is one statement of a chain with the operator before it.

@@ -54,7 +54,7 @@ patch | args=wr writes
   -d=:C --directory=:C -i=:r --input=:r -o=:w --output=:w -r=:w --reject-file=:w --merge?
 rename,prename | args=-m writes
 gzip,gunzip,bzip2,bunzip2,xz,unxz,zstd,unzstd,lz4,compress,uncompress,pigz | args=m writes
-  -cdfhklLnNqrtvVz -S= -b= -T= -NUM --stdout --to-stdout --decompress --keep --force --list --test --quiet --verbose --recursive --best --fast --rm -o=:w
+  -dfhLnNqrvVz -k:K -c:K -l:K -t:K -S= -b= -T= -NUM --stdout:K --to-stdout:K --decompress --keep:K --force --list:K --test:K --quiet --verbose --recursive --best --fast --rm -o=:w
 zip | args=wr writes
   -rjqvu9810@XyDmoTFdfeS -i= -x= -b= -n= -t= -P= --unzip-command=:X
 unzip | args=r- by=unpack
@@ -90,8 +90,8 @@ const interpreters = `
 python,pypy,ipython | interp first args=c by=python
   -bBdEhiIOPqsSuvx -V:V --version:V --help:V -W= -X= --check-hash-based-pycs= -c=:x. -m=:.
 node,nodejs,iojs | interp first args=c
-  -v:V --version:V -h:V --help:V -ci --check --interactive --test --watch --no-warnings --trace-warnings --enable-source-maps --expose-gc --inspect? --inspect-brk? --max-old-space-size= --test-reporter= --unhandled-rejections=
-  --experimental-strip-types --experimental-vm-modules --conditions= -C= --input-type= --run= --stack-trace-limit= --throw-deprecation --pending-deprecation --preserve-symlinks
+  -v:V --version:V -h:V --help:V -ci --check --interactive --test:. --watch --no-warnings --trace-warnings --enable-source-maps --expose-gc --inspect? --inspect-brk? --max-old-space-size= --test-reporter= --unhandled-rejections=
+  --experimental-strip-types --experimental-vm-modules --conditions= -C= --input-type= --run=:. --stack-trace-limit= --throw-deprecation --pending-deprecation --preserve-symlinks
   -e=:x. --eval=:x -p?:x. --print?:x -r=:c --require=:c --import=:c --loader=:c --experimental-loader=:c --env-file=:c --env-file-if-exists=:c --openssl-config=:c --experimental-config-file=:c --snapshot-blob=:c --build-snapshot:n --icu-data-dir=:c
 deno | sub first interp
   -V:V --version:V -h:V --help:V
@@ -130,10 +130,10 @@ dc,m4 | fed runs args=c
 sqlite,sqlite3,duckdb | long1 args=w- by=sqlite
   -json -csv -column -header -noheader -readonly -batch -bail -html -line -list -markdown -table -box -quote -separator= -newline= -nullvalue= -version:V -cmd=:x -init=:c -c=:x -s=:x -f=:c
   --json --csv --column --header --readonly
-psql | args=- fed
-  -aAbeEHlnqsStxXwW01 -d= -h=:H -p= -U= -P= -F= -R= -T= -v= --host=:H --port= --username= --dbname= --set= --tuples-only --no-align --csv -V:V --version:V -c=:x --command=:x -f=:c --file=:c -o=:w --output=:w -L=:w --log-file=:w
-mysql,mariadb | args=- fed
-  -ABbfHNnqrsStvwXCEGLi -u= -p? -h=:H -P= -D= -e=:x --execute=:x --host=:H --port= --user= --password? --database= -V:V --version:V --init-command=:x --defaults-file=:c --defaults-extra-file=:c --tee=:w --pager?:X
+psql | args=- by=database
+  -aAbeEHlnqsStxXwW01 -d= -h=:H -p= -U= -P= -F= -R= -T= -v= --host=:H --port= --username= --dbname= --set= --tuples-only --no-align --csv -V:V --version:V -c=:n --command=:n -f=:c --file=:c -l --list -o=:w --output=:w -L=:w --log-file=:w
+mysql,mariadb | args=- by=database
+  -ABbfHNnqrsStvwXCEGLi -u= -p? -h=:H -P= -D= -e=:n --execute=:n --host=:H --port= --user= --password? --database= -V:V --version:V --init-command=:x --defaults-file=:c --defaults-extra-file=:c --tee=:w --pager?:X
 gdb,lldb | runs long1 args=c
   -q -batch --batch -ex=:x -x=:c -p= -o=:x -s=:c -args:n
 `

@@ -6,7 +6,7 @@ package table
 // filters, hooks): gitconfig. Options follow git 2.50.
 const gitTable = `
 git | sub first by=git
-  -pP --paginate:x --no-pager --bare:n --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
+  -P -p:x --paginate:x --no-pager --bare:n --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
   -C=:C -c=:x --config-env=:x --exec-path=:c --git-dir=:n --work-tree=:n --namespace=:n --super-prefix=:n --attr-source=:n --html-path:V --man-path:V --info-path:V
   --version:V -v:V --help:V -h:V --list-cmds=:V
 git version | ro

@@ -133,7 +133,7 @@ func (r *reading) long(w *words.Word) bool {
 	name, _, attached := strings.Cut(w.Lead, "=")
 	if !attached && !w.Certain() {
 		r.strange(w)
-		r.abbreviated(name)
+		r.abbreviated(name, words.Unknown(name))
 		return false
 	}
 	f := r.p.flags.byName[name]
@@ -148,7 +148,11 @@ func (r *reading) long(w *words.Word) bool {
 	}
 	if f == nil {
 		r.strange(w)
-		r.abbreviated(name)
+		value := words.Unknown(name)
+		if attached {
+			value = w.From(len(name) + 1)
+		}
+		r.abbreviated(name, value)
 		return false
 	}
 	if attached {
@@ -161,10 +165,10 @@ func (r *reading) long(w *words.Word) bool {
 }
 
 // abbreviated gives every harmful option that the name may be short for.
-func (r *reading) abbreviated(name string) {
+func (r *reading) abbreviated(name string, value words.Word) {
 	for _, f := range r.p.flags.harmful {
 		if strings.HasPrefix(f.Name, name) {
-			r.given(f, words.Unknown(name), true)
+			r.given(f, value, true)
 		}
 	}
 }

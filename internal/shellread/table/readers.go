@@ -171,6 +171,9 @@ uname | ro mild
 # an operand sets the name, -F reads one from a file
 hostname | ro bare args=-
   -safdiIyA --short --fqdn --long --ip-address --all-ip-addresses --domain --alias -F=:n --file=:n -b:n
+clear | ro mild any
+tput | ro mild args=-
+  -T=
 printenv | ro mild args=-
   -0 --null
 getconf,getent | ro mild args=-

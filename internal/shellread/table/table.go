@@ -50,6 +50,7 @@
 //	S  the value is split into words   T  the value is shell text that is run
 //	.  ends the options                V  prints something about the program and stops
 //	U  another user or machine         M  the value is a method of HTTP
+//	K  operands that would be moved away are kept
 //
 // An option that is not listed makes the use not read-only. A long option that
 // is the start of a listed one with a letter is taken for that one, because
@@ -108,12 +109,13 @@ const (
 	Version
 	Leaves
 	Method
+	Keeps
 )
 
 var effectLetters = map[byte]Effect{
 	'r': Reads, 'w': Writes, 'x': Runs, 'X': RunsValue, 'c': LoadsCode, 'n': NotReading, 'L': Lists, 'I': InPlace,
 	'D': Destroys, 'E': Outside, 'G': Git, 'H': Host, 'C': Chdir, '1': First, 'd': Dir, 'S': Split, 'T': Text,
-	'.': Stops, 'V': Version, 'U': Leaves, 'M': Method,
+	'.': Stops, 'V': Version, 'U': Leaves, 'M': Method, 'K': Keeps,
 }
 
 // Harm are the effects that make a use not read-only.

@@ -129,6 +129,9 @@ func (r *reading) operands(harm table.Effect) (certain bool) {
 		if harm.Has(table.InPlace) && role == 'r' {
 			role = 'w'
 		}
+		if harm.Has(table.Keeps) && role == 'm' {
+			role = 'r'
+		}
 		switch role {
 		case '-':
 			certain = certain && (w.Known || w.Quoted || w.Digit || p.Is(table.Any))

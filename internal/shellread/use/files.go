@@ -16,6 +16,7 @@ func (r *reading) dd() {
 		switch {
 		case is && name == "if":
 			r.file(path, 'r', false)
+		case is && name == "of" && nowhere[path.Text]:
 		case is && name == "of":
 			r.because(reeve.CommandWritesFile, "dd of= writes a file")
 			r.file(path, 'w', false)
@@ -67,7 +68,9 @@ func (r *reading) tar() {
 			}
 		}
 	}
-	r.Marks &^= reeve.CommandWritesFile // said below
+	if r.Marks &^= reeve.CommandWritesFile; r.Marks == 0 { // said below
+		r.Why = ""
+	}
 	for _, w := range r.u.Operands {
 		if mode == 'c' {
 			r.file(w, 'r', true)

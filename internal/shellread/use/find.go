@@ -33,7 +33,7 @@ func (r *reading) find() {
 	for ; i < len(r.ws); i++ { // -H -L -P and the starting points
 		w := r.ws[i]
 		if w.Certain() && (strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 || w.Text == "(" || w.Text == "!") {
-			if n, early := findWords[w.Text]; early && (len(w.Text) == 2 || w.Text[1] == 'O') && starts == 0 {
+			if n, early := findWords[w.Text]; early && (len(w.Text) == 2 || strings.HasPrefix(w.Text, "-O")) && starts == 0 {
 				i += n
 				continue
 			}

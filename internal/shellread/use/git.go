@@ -168,7 +168,8 @@ func (r *reading) gitPush(has func(...string) bool) {
 	r.gitAddress()
 }
 
-// gitAddress notes the host of a URL, or that a remote's host is not known.
+// gitAddress notes the host of a URL; a remote by name is known to the
+// repository alone.
 func (r *reading) gitAddress() {
 	for i, w := range r.u.Operands {
 		if i > 0 {
@@ -186,7 +187,6 @@ func (r *reading) gitAddress() {
 			return
 		}
 	}
-	r.Hosts = append(r.Hosts, Host{}) // a remote by name: the repository knows where
 }
 
 func (r *reading) gitRemote(verb string) {
@@ -194,9 +194,6 @@ func (r *reading) gitRemote(verb string) {
 		return
 	}
 	r.gitAddress()
-	if r.Hosts == nil && r.Files == nil {
-		r.Hosts = append(r.Hosts, Host{})
-	}
 	if verb != "clone" {
 		return
 	}

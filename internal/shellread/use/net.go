@@ -13,6 +13,12 @@ import (
 // host notes the host of a word that is an address.
 func (r *reading) host(w words.Word) {
 	lead := w.Lead
+	switch {
+	case strings.HasPrefix(lead, "+"): // an option of dig
+		return
+	case strings.HasPrefix(lead, "@"): // its server
+		w = w.From(1)
+	}
 	if scheme, rest, ok := strings.Cut(lead, "://"); ok && strings.EqualFold(scheme, "file") {
 		path := words.Plain(rest)
 		path.Known = w.Certain()
@@ -257,9 +263,15 @@ func (r *reading) remoteCopy() {
 			if strings.HasPrefix(f.Name, "--delete") || f.Name == "--remove-source-files" {
 				r.because(reeve.CommandDestructive, f.Name+" deletes files")
 			}
-			if f.Name == "-o" && r.name != "rsync" {
-				r.sshFlag(&f)
-			}
+		}
+	}
+	for _, f := range r.u.Flags {
+		switch {
+		case r.name == "rsync":
+		case f.Name == "-o":
+			r.sshFlag(&f)
+		case f.Name == "-S":
+			r.because(reeve.CommandRunsProgram, r.name+" -S names a program to start")
 		}
 	}
 	r.Files = nil
@@ -286,6 +298,10 @@ func (r *reading) netcat() {
 	r.Hosts = nil
 	ops := r.u.Operands
 	_, unix := r.u.Flag("-U")
+	if _, scans := r.u.Flag("-z"); scans && r.name != "socat" { // looks whether a port is open
+		r.Marks &^= reeve.CommandExternal
+		r.External, r.Why = "", ""
+	}
 	switch {
 	case r.name == "socat":
 		for _, w := range ops {

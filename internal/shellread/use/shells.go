@@ -29,6 +29,10 @@ var shellTakes = map[string]bool{"--rcfile": true, "--init-file": true, "-o": tr
 // its input.
 func (r *reading) shell() {
 	name := strings.TrimPrefix(r.name, "-")
+	if len(r.ws) == 2 && r.ws[1].Certain() && (r.ws[1].Text == "--version" || r.ws[1].Text == "--help") {
+		r.ReadOnly = r.trusted
+		return
+	}
 	text, stdin := false, false
 	i := 1
 options:
@@ -142,12 +146,37 @@ func (r *reading) editor() {
 	}
 }
 
+// database: a client that is given no statement reads them from its input;
+// some statements start programs.
+func (r *reading) database() {
+	given := false
+	for _, f := range r.u.Flags {
+		switch f.Name {
+		case "-c", "--command", "-e", "--execute":
+			given = true
+			s := strings.ToLower(f.Value.Text)
+			if !f.Value.Known || strings.Contains(s, `\`) && !strings.HasPrefix(s, `\d`) || strings.Contains(s, "program") || strings.Contains(s, "system") || strings.Contains(s, "source") {
+				r.because(reeve.CommandRunsProgram, "a statement for "+r.name+" may start a program")
+			}
+		case "-f", "--file", "-l", "--list":
+			given = true
+		}
+	}
+	if !given {
+		r.because(reeve.CommandFedScript, r.name+" reads its statements from its input")
+	}
+}
+
+// looks are dot-commands of sqlite that only look.
+var looks = map[string]bool{".tables": true, ".schema": true, ".databases": true, ".indexes": true, ".indices": true, ".headers": true, ".mode": true, ".help": true, ".show": true, ".stats": true, ".dump": true, ".fullschema": true, ".width": true}
+
 // sqlite: dot-commands start programs and write files, functions load code.
 func (r *reading) sqlite() {
 	for i, w := range r.u.Operands {
 		s := strings.ToLower(w.Text)
 		switch {
 		case i == 0:
+		case w.Known && looks[firstWord(s)] && !strings.Contains(s, "\n"):
 		case !w.Known, strings.HasPrefix(strings.TrimSpace(s), "."), strings.Contains(s, "\n."), strings.Contains(s, "load_extension"), strings.Contains(s, "edit("):
 			r.because(reeve.CommandRunsProgram, "the text given to "+r.name+" may start programs")
 		case strings.Contains(s, "writefile"), strings.Contains(s, "attach"), strings.Contains(s, "into"), strings.Contains(s, "copy"):
@@ -157,6 +186,13 @@ func (r *reading) sqlite() {
 	if len(r.u.Operands) < 2 {
 		r.because(reeve.CommandFedScript, r.name+" reads what it does from its input")
 	}
+}
+
+func firstWord(s string) string {
+	if f := strings.Fields(s); len(f) > 0 {
+		return f[0]
+	}
+	return ""
 }
 
 // self: reeve with anything but status, version and hook is a person's.

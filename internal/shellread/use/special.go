@@ -30,6 +30,8 @@ func (r *reading) special() {
 		r.python()
 	case "editor":
 		r.editor()
+	case "database":
+		r.database()
 	case "sqlite":
 		r.sqlite()
 	case "find":

@@ -97,7 +97,7 @@ func (r *reading) args() []words.Word { return r.ws[r.at:] }
 // because sets marks with a reason for people.
 func (r *reading) because(m reeve.CommandMark, why string) {
 	r.Marks |= m
-	if r.Why == "" {
+	if r.Why == "" && m != reeve.CommandGitConfig { // which alone is no reason to ask
 		r.Why = why
 	}
 }

@@ -65,6 +65,17 @@ func (r *reading) wrap() {
 		return
 	}
 	start += p.Skip
+	if strings.HasPrefix(p.Name, "kubectl ") || strings.HasPrefix(p.Name, "oc ") {
+		for i := start; i < len(r.ws); i++ { // options may follow the pod, up to --
+			if r.ws[i].Certain() && r.ws[i].Text == "--" {
+				start = i
+				break
+			}
+		}
+	}
+	if start < len(r.ws) && r.ws[start].Certain() && r.ws[start].Text == "--" {
+		start++
+	}
 	if start >= len(r.ws) {
 		return
 	}
