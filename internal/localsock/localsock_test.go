@@ -157,6 +157,20 @@ func TestALongStatePathMovesTheSocket(t *testing.T) {
 	}
 }
 
+func TestADaemonNeverStartsADaemon(t *testing.T) {
+	state := filepath.Join(short(t), "state")
+	getenv := func(name string) string { return map[string]string{Starting: "1"}[name] }
+	if err := Spawn(state, []string{"__daemon"}, getenv, time.Second); err == nil || !strings.Contains(err.Error(), "starts no other") {
+		t.Errorf("started from a daemon: %v", err)
+	}
+	for _, kv := range daemonEnv(func(string) string { return "" }) {
+		if kv == Starting+"=1" {
+			return
+		}
+	}
+	t.Error("a daemon is not told that it is one")
+}
+
 func TestDescentIsFollowedAndDoubtCounts(t *testing.T) {
 	self, parent, _, err := Look(os.Getpid())
 	if err != nil || parent != os.Getppid() {

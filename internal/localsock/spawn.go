@@ -12,11 +12,19 @@ import (
 	"time"
 )
 
+// Starting is set in the environment of a daemon. A process that has it never
+// starts another one: a program that embeds the client and is not reeve would
+// otherwise start itself without end.
+const Starting = "REEVE_DAEMON"
+
 // Spawn starts the daemon of this state directory: the program itself with
 // args, in its own process session, with no stream of the caller, the root as
 // working directory and a small environment. It returns when the daemon says
 // that it serves, or with the reason why not, after limit at the latest.
 func Spawn(state string, args []string, getenv func(string) string, limit time.Duration) error {
+	if getenv(Starting) != "" {
+		return errors.New("this process was started as a daemon; it starts no other")
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the reeve program: %w", err)
@@ -70,7 +78,7 @@ func awaitReady(ready *os.File, limit time.Duration, log string) error {
 // daemonEnv is what a daemon started from anywhere gets: where things are, and
 // the language. Nothing of the session it happened to be started from.
 func daemonEnv(getenv func(string) string) []string {
-	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	env := []string{Starting + "=1", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, name := range [...]string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "REEVE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCOVERDIR"} {
 		if v := getenv(name); v != "" {
 			env = append(env, name+"="+v)
