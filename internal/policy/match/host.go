@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
+	"github.com/reeve-gate/reeve/internal/policy/suffix"
 )
 
 // Host is a compiled pattern of hosts.
@@ -40,8 +40,7 @@ func ParseHost(pattern string) (Host, error) {
 	}
 	if h.sub {
 		// A name of one label that is not listed is somebody's own network.
-		suffix, icann := publicsuffix.PublicSuffix(h.name)
-		if suffix == h.name && (icann || strings.Contains(h.name, ".")) {
+		if suffix.Public(h.name) {
 			return h, fmt.Errorf("*.%s would cover every site under a public suffix; name the site", h.name)
 		}
 	}
