@@ -415,6 +415,18 @@ func TestClaudeCodeDoesNotRunACallThatReeveCannotDecide(t *testing.T) {
 		d.refused(p, "toolu_1", "asked.out", "could not decide it")
 	})
 
+	t.Run("daemon stopped", func(t *testing.T) {
+		d := newDesk(t, freely, "[gate]\nhook_deadline = \"2s\"\n")
+		d.reeve("install", "claude")
+		d.reeve("up")
+		pid := d.daemon()
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+		d.refused(d.start(anthropictest.Turns(bash("toolu_1", "touch a.out"))), "toolu_1", "a.out", "could not decide it")
+	})
+
 	t.Run("nobody answers in time", func(t *testing.T) {
 		d := newDesk(t, freely, "[gate]\nhook_deadline = \"2s\"\n")
 		d.reeve("install", "claude")

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -39,7 +42,13 @@ func cmdHook(env *cmdEnv, args []string) (code int) {
 	if err != nil {
 		return hookFault(env, err)
 	}
-	out, err := c.Hook(context.Background(), wire.Hook{Client: args[0], Event: event, ProjectDir: env.Getenv("CLAUDE_PROJECT_DIR"), Dir: env.Dir})
+	limit := hookLimit(c.Paths.Config)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	out, err := c.Hook(ctx, wire.Hook{Client: args[0], Event: event, ProjectDir: env.Getenv("CLAUDE_PROJECT_DIR"), Dir: env.Dir})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return hookFault(env, fmt.Errorf("the daemon gave no answer within %s; reeve status shows whether it lives", limit))
+	}
 	if err != nil {
 		return hookFault(env, err)
 	}
@@ -51,6 +60,23 @@ func cmdHook(env *cmdEnv, args []string) (code int) {
 		return hookDenied
 	}
 	return hookAnswered
+}
+
+// hookLate is how much longer than the daemon's own deadline an answer is
+// waited for: the door answers at most 2 s after it.
+const hookLate = 5 * time.Second
+
+// hookLimit is when the hook gives up on a daemon that does not answer, and
+// denies: before the client's own 600 s, at which it would let the call
+// through. Settings that cannot be read are the daemon's to complain about;
+// inside a session they are not there to be read.
+func hookLimit(dir string) time.Duration {
+	const most = 590 * time.Second
+	c, err := config.Load(dir)
+	if err != nil {
+		return most
+	}
+	return min(config.Duration(c.Gate.HookDeadline)+hookLate, most)
 }
 
 func hookFault(env *cmdEnv, err error) int {
