@@ -1,6 +1,7 @@
 package shellread
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -314,11 +315,12 @@ func (b *box) command(ctx context.Context, out, script string) *exec.Cmd {
 	return cmd
 }
 
-// watchdog ends a group that runs for more than a second or two: shaking
-// makes loops without an end.
+// watchdog ends a group that runs for more than half a second or one: shaking
+// makes loops without an end. The bound on a group's record ends most of them
+// sooner.
 const watchdog = `set -m
 PATH=/usr/bin:/bin mkfifo /tmp/never
-(exec 8<>/tmp/never; was=; while :; do read -t 1 x <&8; { read now </tmp/now; } 2>/dev/null; [[ $now == "$was" ]] && kill -9 -- -$now; was=$now; done) >/dev/null 2>&1 9>&- &
+(exec 8<>/tmp/never; was=; while :; do read -t 0.5 x <&8; { read now </tmp/now; } 2>/dev/null; [[ $now == "$was" ]] && kill -9 -- -$now; was=$now; done) >/dev/null 2>&1 9>&- &
 `
 
 // run gives the programs that each group started.
@@ -333,7 +335,7 @@ func (b *box) run(t *testing.T, n int, groups []group) [][]string {
 	var s strings.Builder
 	s.WriteString(watchdog)
 	for i, g := range groups {
-		s.WriteString("(ulimit -t 3 -f 1000\n")
+		s.WriteString("(ulimit -t 3 -f 8\n")
 		if !g.files {
 			for _, p := range stubs {
 				fmt.Fprintf(&s, "%s() { echo %s >&9; }\n", p, p)
@@ -353,7 +355,8 @@ func (b *box) run(t *testing.T, n int, groups []group) [][]string {
 	_ = b.command(ctx, out, ". /tmp/out/script").Run() // the lines' own failures are no failure
 	for i := range groups {
 		if log, err := os.ReadFile(filepath.Join(out, strconv.Itoa(i))); err == nil {
-			started[i] = strings.Fields(string(log))
+			whole := log[:bytes.LastIndexByte(log, '\n')+1] // the bound may cut the last name
+			started[i] = strings.Fields(string(whole))
 		}
 	}
 	return started

@@ -382,6 +382,8 @@ func TestAShellFedWithTextIsReadOrUnknown(t *testing.T) {
 		{"echo 'p a' | sh", []string{"run p a <sh>", "!unknown"}},
 		{"sudo bash <<'E'\np\nE", []string{"run p [leaves] <sudo> <bash>"}},
 		{"bash <(p)", []string{"run p", "run bash <(p) [fed]", "unknown"}},
+		{"bash <(p) <<< 1", []string{"run p", "run bash <(p) [fed]", "unknown"}},
+		{"bash /dev/stdin <<< 'p a'", []string{"run p a <bash /dev/stdin>", "!unknown"}},
 		{"python3 - <<'E'\np\nE", []string{"run python3 - [fed]", "!unknown"}},
 		{"cat f | python3", []string{"run python3 [fed]", "!unknown"}},
 		{"cat f | python3 -m json.tool", []string{"run python3 -m json.tool"}},

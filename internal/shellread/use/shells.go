@@ -93,13 +93,18 @@ func (r *reading) shellText(name string, i int) {
 	r.Inner = append(r.Inner, Inner{Text: r.ws[i], Shell: name, Wrapper: reeve.Wrapper{Name: r.name, Text: joined(r.ws[:i])}})
 }
 
-// scriptFile: an interpreter is given a file. A file that is a pipe is input.
+// scriptFile: a shell is given a file. /dev/stdin is its input; a process
+// substitution is another pipe, whatever its input is.
 func (r *reading) scriptFile(w words.Word) {
-	if strings.HasPrefix(w.Lead, "/dev/fd/") || strings.HasPrefix(w.Lead, "/dev/stdin") || strings.HasPrefix(w.Lead, "/proc/") {
+	switch {
+	case w.Certain() && (w.Text == "/dev/stdin" || w.Text == "/dev/fd/0" || w.Text == "/proc/self/fd/0"):
 		r.Fed = true
-		return
+	case strings.HasPrefix(w.Lead, "/dev/") || strings.HasPrefix(w.Lead, "/proc/"):
+		r.because(reeve.CommandFedScript, r.name+" runs what a pipe gives it")
+		r.unknown(r.name + " runs what a pipe gives it")
+	default:
+		r.Files = append(r.Files, File{Path: w, Role: 'r'})
 	}
-	r.Files = append(r.Files, File{Path: w, Role: 'r'})
 }
 
 // interpreter: without a script operand, or with a dash, the program comes
