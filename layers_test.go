@@ -50,7 +50,11 @@ shellread/script pure part  :
 shellread/use    pure part long : reeve shellread/words shellread/table shellread/script
 shellread        pure long  : reeve shellread/words shellread/table shellread/use
 flow             pure       : reeve
-redact           pure       : reeve
+redact/shape     pure part  :
+redact/name      pure part  :
+redact/value     pure part  : redact/name redact/shape
+redact/known     pure part  :
+redact           pure       : reeve redact/name redact/shape redact/value redact/known
 
 durable                     :
 safepath/beneath            :

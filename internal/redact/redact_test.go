@@ -10,13 +10,17 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/redact/shape"
 )
 
 func TestTheSixFieldNamesAreAlwaysMasked(t *testing.T) {
 	r := New()
 	for _, name := range []string{"password", "token", "secret", "api_key", "auth", "credential"} {
-		for _, value := range []string{`"x"`, `"a b"`, `1`, `["x","y"]`, `{"deep":{"x":"y"}}`} {
+		for _, value := range []string{`"x"`, `"a b"`, `""`, `1`, `-2.5e3`, `true`, `null`, `["x","y"]`, `[]`, `{"deep":{"x":"y"}}`} {
 			in := fmt.Sprintf(`{"before":1,%q:%s,"after":"z"}`, name, value)
 			want := fmt.Sprintf(`{"before":1,%q:"[REDACTED]","after":"z"}`, name)
 			if got := string(r.JSON([]byte(in))); got != want {
@@ -26,93 +30,111 @@ func TestTheSixFieldNamesAreAlwaysMasked(t *testing.T) {
 	}
 }
 
-// TestNoSensitiveNameIsQuiet: what lets JSON pass unread must know every word
-// that a name can be sensitive by, however it is spelled.
-func TestNoSensitiveNameIsQuiet(t *testing.T) {
-	r := New()
-	names := []string{"\\u0070assword", "signing key", "masterKeys"}
-	for w := range sensitive {
-		names = append(names, w, strings.ToUpper(w))
-	}
-	for w := range keyed {
-		names = append(names, w+"_key", w+"Keys")
-	}
-	if got := string(r.JSON([]byte(`{"to":"postgres:\/\/app:hunter2@db"}`))); strings.Contains(got, "hunter2") {
-		t.Errorf("an address with escaped slashes became %s", got)
-	}
-	for _, name := range names {
-		in := `{"` + name + `":"some value"}`
-		if got := string(r.JSON([]byte(in))); strings.Contains(got, "some value") {
-			t.Errorf("%s became %s", in, got)
-		}
-	}
-}
+const (
+	lowers = "abcdefghijklmnopqrstuvwxyz"
+	uppers = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits = "0123456789"
+)
 
-func TestNamesAreReadByTheirWords(t *testing.T) {
-	for name, want := range map[string]bool{
-		"apiKey": true, "API_KEY": true, "x-api-key": true, "clientSecret": true, "AWS_SECRET_ACCESS_KEY": true, "dbPassword": true,
-		"auth": true, "authToken": true, "private_key": true, "userCredentials": true, "PGPASSWORD": false, "passwd": true,
-		"author": false, "max_tokens": false, "token_count": false, "tokenType": false, "secret_name": false, "auth_url": false,
-		"tokenize": false, "key": false, "keyboard": false, "password_policy": false, "api": false, "monkey": false,
-	} {
-		if got := Sensitive(name); got != want {
-			t.Errorf("Sensitive(%q) = %v, want %v", name, got, want)
-		}
-	}
-}
-
-// body makes a random token body, so that no test depends on one value.
+// body is a random text, so that no test depends on one value.
 func body(rng *rand.Rand, alphabet string, n int) string {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = alphabet[rng.IntN(len(alphabet))]
 	}
-	return string(b)
+	return string(b) + digits[:1]
 }
-
-const alpha = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 func TestKnownShapesAreMaskedInEveryContext(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	upper := "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	secrets := map[string]string{}
-	for _, k := range tokens {
-		set := alpha
-		if k.class == upperDigit {
-			set = upper
+	tokens := map[string]string{}
+	for _, sh := range shape.All {
+		set := lowers + uppers + digits
+		if sh.Class == shape.UpperDigit {
+			set = uppers + digits
 		}
-		secrets[k.prefix] = k.prefix + body(rng, set, k.min+4)
+		n := sh.Min + 3
+		if sh.Max > 0 {
+			n = sh.Max - 1
+		}
+		tokens[sh.Prefix] = sh.Prefix + body(rng, set, n)
 	}
-	secrets["jwt"] = "eyJ" + body(rng, alpha, 20) + ".eyJ" + body(rng, alpha, 30) + "." + body(rng, alpha, 40)
-	for kind, s := range secrets {
-		for _, context := range []string{"%s", "a %s b", "key=%s", "(%s)", "[%s]", "%s,", "%s;next", "'%s'", "\"%s\"", "url?x=%s&y=1", "- %s", "{\"v\":\"%s\"}", "curl -H 'X: %s' host", "+%s", "value: %s\n"} {
-			in := fmt.Sprintf(context, s)
-			if got := New().Text(in); strings.Contains(got, s) || strings.Contains(got, s[len(s)-10:]) {
-				t.Errorf("%s in %q: %s", kind, context, got)
+	tokens["jwt"] = "eyJ" + body(rng, lowers+uppers, 20) + ".eyJ" + body(rng, lowers+digits, 30) + "." + body(rng, uppers+lowers, 40)
+	tokens["discord"] = "M" + body(rng, lowers+uppers, 23) + "." + body(rng, lowers, 5) + "." + body(rng, uppers+digits, 30)
+	contexts := []string{"%s", "a %s b", "key=%s", "(%s)", "[%s]", "%s,", "%s;next", "%s.", "'%s'", "\"%s\"", "url?x=%s&y=1", "- %s", "{\"v\":\"%s\"}", "curl -H 'X: %s' host", "+%s",
+		"value: %s\n", "line\\n%s\\nline", "a=%%22%s%%22", "echo %s|cat", "<b>%s</b>", "%s\t%s", "--flag=%s", "x,%s,y", "/%s/", "`%s`", "\x1b[1m%s\x1b[0m"}
+	for kind, s := range tokens {
+		for _, context := range contexts {
+			in := strings.ReplaceAll(strings.ReplaceAll(context, "%s", s), "%%", "%")
+			if got := New().Text(in); strings.Contains(got, s[len(s)-10:]) {
+				t.Errorf("%s in %q: %s", kind, in, got)
 			}
 		}
 	}
 }
 
-func TestHeadersAddressesAndKeysAreMasked(t *testing.T) {
+// TestNamedValuesAreMasked: what a mask leaves is exact.
+func TestNamedValuesAreMasked(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"export DB_PASSWORD=correct-horse", "export DB_PASSWORD=[REDACTED]"},
+		{"PGPASSWORD=hunter2 psql -h db", "PGPASSWORD=[REDACTED] psql -h db"},
+		{"DB_PASSWORD=p@ss,w0rd;(x)&y #1", "DB_PASSWORD=[REDACTED] #1"},
+		{"password: Tr0ub4dor&3", "password: [REDACTED]"},
+		{"password: hunter\nuser: x", "password: [REDACTED]\nuser: x"},
+		{"  - token: \"abc123\" # x", "  - token: \"[REDACTED]\" # x"},
+		{"password = \"Tr0ub4dor&3\"", "password = \"[REDACTED]\""},
+		{`password="it's \"quoted\" here" next`, `password="[REDACTED]" next`},
+		{"secret := \"abc\" // x", "secret := \"[REDACTED]\" // x"},
+		{"const apiKey = 'abc';", "const apiKey = '[REDACTED]';"},
+		{":password => 'abc', :user => 'u'", ":password => '[REDACTED]', :user => 'u'"},
+		{"config[\"password\"] = \"abc\"", "config[\"password\"] = \"[REDACTED]\""},
+		{"--token abcdef --x y", "--token [REDACTED] --x y"},
+		{"--api-key=abcdef next", "--api-key=[REDACTED] next"},
+		{"mysql -u root -phunter2 db", "mysql -u root -p[REDACTED] db"},
+		{"sshpass -p 'hunter 2' ssh h", "sshpass -p '[REDACTED]' ssh h"},
+		{"curl -u admin:hunter2 https://h", "curl -u admin:[REDACTED] https://h"},
+		{"curl --user 'admin:hunter 2' https://h", "curl --user 'admin:[REDACTED]' https://h"},
+		{"?access_token=abc123&x=1", "?access_token=[REDACTED]&x=1"},
+		{"https://b/c?sv=1&sig=abcdef0123456789%3D&x", "https://b/c?sv=1&sig=[REDACTED]&x"},
+		{"Server=h;Uid=sa;Pwd=hunter2;Timeout=3", "Server=h;Uid=sa;Pwd=[REDACTED];Timeout=3"},
+		{"//registry.example/:_authToken=abc123", "//registry.example/:_authToken=[REDACTED]"},
+		{"machine h login u password hunter2", "machine h login u password [REDACTED]"},
+		{"<user>u</user><password>hunter2</password>", "<user>u</user><password>[REDACTED]</password>"},
+		{`{"text":"{\"password\":\"x y\"}"}`, `{"text":"{\"password\":\"[REDACTED]\"}"}`},
+		{`{\"token\":\"a\\\"b\",\"n\":1}`, `{\"token\":\"[REDACTED]\",\"n\":1}`},
+		{"{Password:hunter2 User:x}", "{Password:[REDACTED] User:x}"},
+		{"a\\npassword=hunter2\\nb", "a\\npassword=[REDACTED]\\nb"},
+	} {
+		if got := New().Text(c.in); got != c.want {
+			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestHeadersURLsAndKeysAreMasked(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"postgres://app:s3cr3t!pw@db.local/x", "postgres://app:[REDACTED]@db.local/x"},
+		{"postgres://app:pa/ss@db.local/x", "postgres://app:[REDACTED]@db.local/x"},
+		{"redis://:hunter2@h:6379/0", "redis://:[REDACTED]@h:6379/0"},
 		{"git clone https://user:p@ss@host/r.git", "git clone https://user:[REDACTED]@host/r.git"},
+		{"https://abcdef0123456789abcdef@github.example/x", "https://[REDACTED]@github.example/x"},
 		{"Authorization: Bearer abc.def-123", "Authorization: Bearer [REDACTED]"},
-		{"-H 'Authorization: token abcdef123456'", "-H 'Authorization: token [REDACTED]'"},
-		{"Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [REDACTED]"},
-		{"Cookie: sid=31d4d96e407aad42; theme=dark", "Cookie: [REDACTED]"},
-		{"curl -u admin:hunter2 https://h", "curl -u admin:[REDACTED] https://h"},
-		{"export DB_PASSWORD=correct-horse", "export DB_PASSWORD=[REDACTED]"},
-		{"password: Tr0ub4dor&3", "password: [REDACTED]"},
-		{"password = \"Tr0ub4dor&3\"", "password = \"[REDACTED]\""},
-		{"--token abcdef --x y", "--token [REDACTED] --x y"},
-		{"--api-key=abcdef", "--api-key=[REDACTED]"},
-		{`{"text":"{\"password\":\"x y\"}"}`, `{"text":"{\"password\":\"[REDACTED]\"}"}`},
+		{"authorization: abc.def-123\r\nHost: x", "authorization: [REDACTED]\r\nHost: x"},
+		{"-H 'Authorization: token abcdef123456' -v", "-H 'Authorization: token [REDACTED]' -v"},
+		{"Proxy-Authorization: Basic dXNlcjpwYXNz", "Proxy-Authorization: Basic [REDACTED]"},
+		{"sent Basic dXNlcjpwYXNz to h", "sent Basic [REDACTED] to h"},
+		{"got bearer 0123456789abcdef, fine", "got bearer [REDACTED], fine"},
+		{"X-Api-Key: abc123", "X-Api-Key: [REDACTED]"},
+		{"Cookie: sid=31d4d96e407aad42; theme=dark\nHost: x", "Cookie: [REDACTED]\nHost: x"},
+		{"Set-Cookie: sid=1; Path=/", "Set-Cookie: [REDACTED]"},
 		{"a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nb", "a\n[REDACTED]\nb"},
 		{"-----BEGIN OPENSSH PRIVATE KEY-----\nMIIE", "[REDACTED]"},
+		{"k: \"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkq\\nabcd\\n-----END PRIVATE KEY-----\\n\", next: 1", "k: \"[REDACTED]\\n\", next: 1"},
+		{"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMIIEvQIBADANBgkqhkiG\n\nThe rest of the letter.", "[REDACTED]\n\nThe rest of the letter."},
+		{"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\nlQOYBF0000000000000\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----\n", "[REDACTED]\n"},
+		{"bot 123456789:AAabcdefghijklmnopqrstuvwxyz0123456789", "bot 123456789:[REDACTED]"},
 	} {
 		if got := New().Text(c.in); got != c.want {
 			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
@@ -121,30 +143,44 @@ func TestHeadersAddressesAndKeysAreMasked(t *testing.T) {
 }
 
 func TestOrdinaryTextStaysAsItIs(t *testing.T) {
+	r := New()
 	for _, s := range []string{
-		"", "go test ./...", "auth: required", "token: none", "the token expired", "password is wrong", "author=someone", "max_tokens=4096",
-		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "see https://example.com/a?b=c@d", "user@host:22", "export TOKEN=$TOKEN",
-		"password=${DB_PASSWORD}", "secret={{ .Values.secret }}", "api_key=<your key>", "token: ***", "sk-short", "mask-image: none", "basic usage of it",
-		"git log --author=x", "if token == nil {", "session 0190aef0-1111-7aaa-8bbb-000000000001", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-		"a bearer of news", "eyJust", "run -u root id", "docker run -u 1000:1000 x"} {
-		if s == "docker run -u 1000:1000 x" {
-			continue // a user:group pair has the shape of user:password and is masked
-		}
-		if got := New().Text(s); got != s {
+		"", "go test ./...", "auth: required", "auth: result of the check", "token: none", "the token expired", "password is wrong", "author=someone", "max_tokens=4096", "tokens: 1234",
+		"-----BEGIN CERTIFICATE-----\nMIIBAAAAAAAAAAAAAAAA\n-----END CERTIFICATE-----", "strings.HasPrefix(s, \"-----BEGIN PRIVATE KEY-----\")",
+		"see https://example.com/a?b=c@d", "http://localhost:8080/@scope/pkg", "user@host:22", "https://user@host/x", "postgres://app:$PASS@h/x", "https://u:${TOKEN}@h", "proto://%s:%s@h",
+		"export TOKEN=$TOKEN", "password=${DB_PASSWORD}", "password=$(cat file)", "secret={{ .Values.secret }}", "api_key=<your key>", "token: ***", "PASSWORD=%PASSWORD%", "token: ${{ secrets.X }}", "password: vault://svc/key",
+		"sk-short", "mask-image: none", "basic usage of it", "task-0123456789abcdefghijklmnop", "a bearer of news", "bearer token is missing", "eyJust", "keyJsonSerializer.SerializeObject(x)",
+		"git log --author=x", "if token == nil {", "if (password != other) {", "token := parser.Next()", "token = lexer.next", "return auth.New(cfg)", "p.token = p.lexer.scan()", "foo(password=password, token=auth_token)",
+		"session 0190aef0-1111-7aaa-8bbb-000000000001", "session_id=0190aef0-1111-7aaa-8bbb-000000000001", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		"auth_test.go:33: got 4", "internal/auth/token.go:120:15: undefined: x", "image: nats-auth:2.10", "auth::token::parse", "password: string", "token?: string;", "password: must be 8 characters long",
+		"run -u root id", "docker run -u 1000:1000 x", "sort -u a:b", "  --token string   the token to use", "--password is required", "ls -p x", "PWD=/home/user/x", "OLDPWD=/tmp", "pwd = dir",
+		"public_key=ssh-ed25519 AAAA", "key: value", "primary_key=12", "password_policy=strict", "secret_name: db-main", "<passwordPolicy>x</passwordPolicy>", "a->password", "Vec<Secret>",
+		"Enter password: ", "passwd: files systemd", "\"js-tokens\": \"^4.0.0\"", "func (t *Token) String() string", "type Token struct {", "[REDACTED]", "password=[REDACTED]", "x [REDACTED", "Authorization: Bearer [REDACTED]",
+	} {
+		if got := r.Text(s); got != s {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
 }
 
+func TestTextWithoutASecretIsReturnedItself(t *testing.T) {
+	r := heldRedactor(t)
+	s := strings.Repeat("an ordinary line of text with token and auth in it\n", 20)
+	if n := testing.AllocsPerRun(50, func() { r.Text(s) }); n > 0 {
+		t.Errorf("%v allocations for a text that stays as it is", n)
+	}
+}
+
 func TestAHeldValueIsFoundInEveryForm(t *testing.T) {
-	const v = "p@ss/w\"rd+π-held-value"
+	const v = "p@ss/w\"rd+<π>-held-value"
 	r := New()
 	if err := r.AddSecret(v); err != nil {
 		t.Fatal(err)
 	}
-	quoted, _ := json.Marshal(v)
+	quotedHTML, _ := json.Marshal(v)
 	for name, form := range map[string]string{
-		"raw": v, "json": string(quoted[1 : len(quoted)-1]), "query": url.QueryEscape(v), "path": url.PathEscape(v), "hex": hex.EncodeToString([]byte(v)),
+		"raw": v, "json": strings.ReplaceAll(v, `"`, `\"`), "json for html": string(quotedHTML[1 : len(quotedHTML)-1]), "query": url.QueryEscape(v), "path": url.PathEscape(v), "query, lower": strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%3E", "%3e", "%CF", "%cf").Replace(url.QueryEscape(v)),
+		"hex": hex.EncodeToString([]byte(v)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(v))),
 		"base64": base64.StdEncoding.EncodeToString([]byte(v)), "base64 url": base64.URLEncoding.EncodeToString([]byte(v)),
 		"base64 +1": base64.StdEncoding.EncodeToString([]byte("x" + v)), "base64 +2": base64.StdEncoding.EncodeToString([]byte("xy" + v + "tail")),
 	} {
@@ -152,28 +188,150 @@ func TestAHeldValueIsFoundInEveryForm(t *testing.T) {
 		if !strings.Contains(got, Mark) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
 			t.Errorf("%s: %q", name, got)
 		}
-		if strings.Contains(got, form[4:len(form)-4]) {
+		if strings.Contains(got, form[4:len(form)-6]) {
 			t.Errorf("%s: most of it is left: %q", name, got)
 		}
 	}
-	if err := r.AddSecret("short"); err == nil {
-		t.Error("a value of five bytes was taken")
+}
+
+func TestALongValueIsFoundWholeAndByItsLines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var lines []string
+	for range 300 {
+		lines = append(lines, body(rng, lowers+uppers+digits, 60))
+	}
+	v := strings.Join(lines, "\n")
+	r := New()
+	if err := r.AddSecret(v); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"whole": "a " + v + " b", "one line": "x " + lines[150] + " y", "json": string(r.JSON([]byte(`{"k":` + quoteJSON(v) + `}`)))} {
+		got := r.Text(text)
+		for _, line := range lines {
+			if strings.Contains(got, line) {
+				t.Fatalf("%s: a line is left", name)
+			}
+		}
 	}
 }
 
-func TestAStreamMasksLikeTheWhole(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+func quoteJSON(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func TestValuesThatCannotBeSearchedForAreRefused(t *testing.T) {
 	r := New()
-	if err := r.AddSecret("held-value-across-writes"); err != nil {
+	for _, v := range []string{"", "short", "REDACTED", "[REDACTED]", "[REDACTED", "ab[REDACTED]cd"} {
+		err := r.AddSecret(v)
+		if err == nil {
+			t.Errorf("%q was taken", v)
+		} else if len(v) > 4 && !strings.Contains(Mark, v) && strings.Contains(err.Error(), v) {
+			t.Errorf("the error holds the value: %v", err)
+		}
+	}
+	if err := r.AddSecret("123456"); err != nil {
+		t.Errorf("six characters were refused: %v", err)
+	}
+	if got := r.Text("x123456y"); got != "x[REDACTED]y" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestJSONKeepsItsFormAndItsMeaning(t *testing.T) {
+	const sec = "Zq7xK2mP9vL4tR8w"
+	r := heldRedactor(t)
+	for _, c := range []struct{ in, want string }{
+		{`{ "a" : 1 ,  "b":[1, 2.50e+3,true , null]}`, `{ "a" : 1 ,  "b":[1, 2.50e+3,true , null]}`},
+		{"{\n  \"token\": \"x\"\n}\n", "{\n  \"token\": \"[REDACTED]\"\n}\n"},
+		{`{"name":"X-Api-Key","value":"` + sec + `"}`, `{"name":"X-Api-Key","value":"[REDACTED]"}`},
+		{`{"value":{"a":1},"x":2,"name":"Authorization"}`, `{"value":"[REDACTED]","x":2,"name":"Authorization"}`},
+		{`{"name":"Accept","value":"text/html"}`, `{"name":"Accept","value":"text/html"}`},
+		{`["curl","-u","me:` + sec + `","https://h"]`, `["curl","-u","me:[REDACTED]","https://h"]`},
+		{`["x","--token","` + sec + `","y"]`, `["x","--token","[REDACTED]","y"]`},
+		{`["--token","--verbose"]`, `["--token","--verbose"]`},
+		{`{"command":"DB_PASSWORD=` + sec + ` make\n"}`, `{"command":"DB_PASSWORD=[REDACTED] make\n"}`},
+		{`{"a":"{\"password\":\"` + sec + `\",\"b\":1}"}`, `{"a":"{\"password\":\"[REDACTED]\",\"b\":1}"}`},
+		{`{"max_tokens":4096,"tokens":12,"usage":{"prompt_tokens":3}}`, `{"max_tokens":4096,"tokens":12,"usage":{"prompt_tokens":3}}`},
+		{`{"tokens":["a","b"]}`, `{"tokens":"[REDACTED]"}`},
+		{`{"held-one":1,"held-one":2}`, `{"[REDACTED]":1,"[REDACTED] 2":2}`},
+		{`{"url":"https:\/\/u:` + sec + `@h\/"}`, `{"url":"https://u:[REDACTED]@h/"}`},
+		{`{"n":"<b>&amp;"}`, `{"n":"<b>&amp;"}`},
+		{`"held-one"`, `"[REDACTED]"`},
+		{`{"a":"held secret\nof two lines"}`, `{"a":"[REDACTED]"}`},
+		{`{"a":"quo\"te,d;val"}`, `{"a":"[REDACTED]"}`},
+		{`{"password":"x"`, `{"password":"[REDACTED]"`},
+		{`not json, password=x1`, `not json, password=[REDACTED]`},
+		{`{}`, `{}`}, {` [ ] `, ` [ ] `},
+	} {
+		if got := string(r.JSON([]byte(c.in))); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+// TestNoSensitiveNameIsQuiet: what lets JSON pass unread must know every word
+// that a name can be sensitive by, however it is spelled.
+func TestNoSensitiveNameIsQuiet(t *testing.T) {
+	r := New()
+	names := []string{"\\u0070assword", "signing key", "masterKeys", "x_TOKEN"}
+	for _, w := range strings.Fields("password token secret api_key auth credential passwd pwd passphrase passcode creds apikey privatekey jwt cookie authorization signing_key") {
+		names = append(names, w, strings.ToUpper(w), "my_"+w, w+"Value")
+	}
+	for _, field := range names {
+		in := `{"` + field + `":"some value"}`
+		if got := string(r.JSON([]byte(in))); strings.Contains(got, "some value") {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+	for _, in := range []string{`{"to":"postgres:\/\/app:hunter2@db"}`, `["curl","-u","me:hunter2"]`, `{"a":"https://u:hunter2@h"}`} {
+		if got := string(r.JSON([]byte(in))); strings.Contains(got, "hunter2") {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+	quiet := []byte(`{"path":"internal/room/file.go","offset":1}`)
+	if got := r.JSON(quiet); &got[0] != &quiet[0] {
+		t.Error("arguments without a suspect were written again")
+	}
+}
+
+func TestAValueThatSpansTheJSONAroundItHidesTheWhole(t *testing.T) {
+	r := New()
+	if err := r.AddSecret(`"a":1,"b"`); err != nil {
 		t.Fatal(err)
 	}
-	text := "one\npassword=hunter2 two\nheld-value-across-writes\n-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("AAAA\n", 50) + "-----END PRIVATE KEY-----\nlast ghp_" + strings.Repeat("a1B2", 9)
+	if got := string(r.JSON([]byte(`{"a":1,"b":2}`))); got != `"[REDACTED]"` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestAPromptIsNotKeptBack: a terminal shows what is being asked.
+func TestAPromptIsNotKeptBack(t *testing.T) {
+	for _, prompt := range []string{"Continue? [y/N] ", "$ ", ">>> ", "Enter password: ", "a finished line\n", "50%\r", "user@host:~$ "} {
+		var out bytes.Buffer
+		w := New().Writer(&out)
+		if _, err := io.WriteString(w, prompt); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); strings.TrimRight(got, ": ") != strings.TrimRight(prompt, ": ") {
+			t.Errorf("of %q only %q went out", prompt, got)
+		}
+		if err := w.Close(); err != nil || out.String() != prompt {
+			t.Errorf("after the end: %q, %v", out.String(), err)
+		}
+	}
+}
+
+func TestAStreamMasksLikeTheWholeCutAnywhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	r := heldRedactor(t)
+	text := strings.Join(seeds, "\n") + strings.Repeat("\nordinary line with token and a held-one here", 200)
 	want := r.Text(text)
-	for range 200 {
+	for range 300 {
 		var out bytes.Buffer
 		w := r.Writer(&out)
 		for rest := text; rest != ""; {
-			n := min(1+rng.IntN(40), len(rest))
+			n := min(1+rng.IntN(1+rng.IntN(400)), len(rest))
 			if _, err := io.WriteString(w, rest[:n]); err != nil {
 				t.Fatal(err)
 			}
@@ -183,106 +341,98 @@ func TestAStreamMasksLikeTheWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out.String() != want {
-			t.Fatalf("streamed\n%q\nwant\n%q", out.String(), want)
+			got, at := out.String(), 0
+			for at < min(len(got), len(want)) && got[at] == want[at] {
+				at++
+			}
+			t.Fatalf("differs from byte %d on:\n got %.200q\nwant %.200q", at, got[at:], want[at:])
 		}
 	}
 }
 
-func TestALongLineAndALongKeyStayBounded(t *testing.T) {
+func TestALongKeyLeavesNothingAndKeepsLittle(t *testing.T) {
 	var out bytes.Buffer
-	w := New().Writer(&out).(*stream)
-	chunk := []byte(strings.Repeat("word ", 1000))
+	w := New().Writer(&out)
+	io.WriteString(w, "before\n-----BEGIN PRIVATE KEY-----\n")
 	for range 40 {
-		w.Write(chunk)
-		if len(w.kept) > hold+len(chunk) {
-			t.Fatalf("kept %d bytes", len(w.kept))
+		io.WriteString(w, strings.Repeat("QUJDRA", 1000)+"\n")
+		if n := len(w.(*stream).scan.buf); n > 16<<10 {
+			t.Fatalf("%d bytes are kept", n)
 		}
 	}
-	w.Write([]byte("\n-----BEGIN PRIVATE KEY-----\n"))
-	key := []byte(strings.Repeat("QUJDRA", 1000) + "\n")
-	for range 40 {
-		w.Write(key)
-		if len(w.kept) > hold+2*len(key) {
-			t.Fatalf("kept %d bytes of a key", len(w.kept))
-		}
+	io.WriteString(w, "-----END PRIVATE KEY-----\nafter\n")
+	if err := w.Close(); err != nil || out.String() != "before\n[REDACTED]\nafter\n" {
+		t.Errorf("got %q, %v", out.String(), err)
 	}
-	w.Write([]byte("-----END PRIVATE KEY-----\nafter\n"))
-	w.Close()
-	if strings.Contains(out.String(), "QUJDRA") || !strings.HasSuffix(out.String(), "after\n") {
-		t.Errorf("the key leaked, or the end is missing: %q", out.String()[max(0, out.Len()-80):])
+}
+
+type failing struct{ n int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	f.n++
+	return 0, io.ErrClosedPipe
+}
+
+func TestAFailedStreamStaysFailed(t *testing.T) {
+	f := &failing{}
+	w := New().Writer(f)
+	if _, err := io.WriteString(w, "line\n"); err == nil {
+		t.Error("the failure was not told")
+	}
+	if _, err := io.WriteString(w, "line\n"); err == nil || f.n != 1 {
+		t.Errorf("written %d times after a failure, %v", f.n, err)
+	}
+	if err := w.Close(); err == nil {
+		t.Error("close after a failure says nothing")
+	}
+}
+
+func TestARedactorServesManyAtOnce(t *testing.T) {
+	r := New()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			v := fmt.Sprintf("held-by-goroutine-%d", i)
+			if err := r.AddSecret(v); err != nil {
+				t.Error(err)
+			}
+			for range 50 {
+				if got := r.Text("x " + v); strings.Contains(got, v) {
+					t.Errorf("%q is left", v)
+				}
+				r.JSON([]byte(`{"a":"` + v + `"}`))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestHostileTextIsReadInBoundedTime repeats what starts a rule and never
+// ends it. The bound is far above what is measured (under 0.4 s for 1 MiB on a
+// busy machine) and far below what a quadratic rule would take.
+func TestHostileTextIsReadInBoundedTime(t *testing.T) {
+	r := heldRedactor(t)
+	for _, unit := range []string{"password=\"x y ", "token: ", "password=", "://a:b", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nabcdefghijklmnopqrst", "eyJ", "eyJhbGciOiJIUzI1NiJ9.", "abcabcab",
+		"Authorization: ", "-p ", "curl -u a:", "sk-", "M", "MTIzNDU2Nzg5MDEyMzQ1Njc4.", "<password>x", "[", "[REDACTED", "Bearer ", "\\", "'password' = '\\\\\\", "ghp_", "machine password ", "{\"password\":", "Cookie: a=", "1:A"} {
+		text := strings.Repeat(unit, (1<<20)/len(unit))
+		start := time.Now()
+		r.Text(text)
+		if d := time.Since(start); d > 8*time.Second {
+			t.Errorf("1 MiB of %q took %v", unit, d)
+		}
 	}
 }
 
 func TestInvisibleCharactersAreShown(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain\n\ttext": "plain\n\ttext", "a\x1b[31mb": `a\x1b[31mb`, "x\u202ey": `x\u202ey`, "z\u200bw": `z\u200bw`, "\xff": `\xff`,
-		"naïve π 漢": "naïve π 漢", "cr\rlf": `cr\x0dlf`, "\u00a0": `\u00a0`, "\U000e0041": `\ue0041`,
+		"plain\n\ttext": "plain\n\ttext", "a\x1b[31mb": `a\x1b[31mb`, "x\u202ey": `x\u202ey`, "z\u200bw": `z\u200bw`, "\xff": `\xff`, "a\x00": `a\x00`, "\x7f": `\x7f`,
+		"naïve π 漢": "naïve π 漢", "cr\rx": `cr\x0dx`, "lf\r\nx": "lf\r\nx", "\u00a0": `\u00a0`, "\U000e0041": `\U000e0041`, "\u2066": `\u2066`, "\u3164": `\u3164`, "👍\ufe0f": "👍\ufe0f", "a\ufe01": `a\ufe01`,
 	} {
 		if got := Visible(in); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
 		}
 	}
-}
-
-func FuzzText(f *testing.F) {
-	for _, s := range []string{"password=x", "a\x00b", "Authorization: Bearer x", "://a:b@c", "-----BEGIN PRIVATE KEY-----\n", `{"token":"x"}`} {
-		f.Add(s)
-	}
-	r := New()
-	if err := r.AddSecret("fuzz-held-secret"); err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		once := r.Text(s)
-		if strings.Contains(once, "fuzz-held-secret") {
-			t.Fatalf("a held value is left: %q", once)
-		}
-		if twice := r.Text(once); twice != once {
-			t.Fatalf("twice is not once:\n%q\n%q\n%q", s, once, twice)
-		}
-	})
-}
-
-func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{"a":[1,{"token":{"x":1}},"s"]}`, `"x"`, `[]`, `{"password":null}`, `{"a":"{\"secret\":\"b\"}"}`, `[{}]`, `{"token":[],"b":{}}`} {
-		f.Add([]byte(s))
-	}
-	r := New()
-	f.Fuzz(func(t *testing.T, b []byte) {
-		out := r.JSON(b)
-		if json.Valid(b) && !json.Valid(out) {
-			t.Fatalf("valid JSON became invalid:\n%s\n%s", b, out)
-		}
-		if again := r.JSON(out); !bytes.Equal(again, out) {
-			t.Fatalf("twice is not once:\n%s\n%s\n%s", b, out, again)
-		}
-		if !json.Valid(b) {
-			return
-		}
-		planted := append(append([]byte(`{"password":`), b...), '}')
-		if got := r.JSON(planted); json.Valid(planted) && len(b) > 8 && bytes.Contains(got, b[1:len(b)-1]) && !placeholder(strings.Trim(string(b), `" `)) && !strings.Contains(`{"password":"[REDACTED]"}`, string(b[1:len(b)-1])) {
-			t.Fatalf("the value of password is left: %s", got)
-		}
-	})
-}
-
-func BenchmarkText(b *testing.B) {
-	line := "2026-11-30T10:00:00Z INFO request handled path=/v1/items status=200 duration=12ms user=alice session=0190aef0\n"
-	text := strings.Repeat(line, 1000) + "password=hunter2\n"
-	r := New()
-	r.AddSecret("held-value-1")
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Text(text)
-	}
-}
-
-func BenchmarkArguments(b *testing.B) {
-	args := []byte(`{"command":"go test ./... -run TestX","description":"run the tests"}`)
-	r := New()
-	b.ReportAllocs()
-	for b.Loop() {
-		r.JSON(args)
+	if got := New().Show("password=a1 \x1b[2J"); got != `password=[REDACTED] \x1b[2J` {
+		t.Errorf("Show gave %q", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // Visible makes what a person could not see visible: control characters,
 // bidirectional marks, zero-width and other invisible characters, and bytes
-// that are not UTF-8 become escapes such as \x1b and \u202e. Line ends and
-// tabs stay (DESIGN 6a).
+// that are not UTF-8 become escapes such as \x1b and \u202e. Line ends, tabs
+// and the mark that asks for a coloured emoji stay (DESIGN 6a).
 func Visible(s string) string {
 	clean := true
 	for i := range len(s) {
@@ -26,8 +26,12 @@ func Visible(s string) string {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
+		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"):
+			b.WriteByte('\r')
 		case r == utf8.RuneError && size == 1, r < 0x20 && r != '\n' && r != '\t', r == 0x7f:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case invisible(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
 		case invisible(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
@@ -42,10 +46,10 @@ func Visible(s string) string {
 // the categories control, format, private use, surrogate, line and paragraph
 // separator, and blanks that are not a blank.
 func invisible(r rune) bool {
-	if r < utf8.RuneSelf {
+	if r < utf8.RuneSelf || r == 0xfe0f {
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp) ||
 		unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Variation_Selector, r) ||
-		r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x034f || r == 0x17b4 || r == 0x17b5
+		r == 0x115f || r == 0x2800 || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x034f || r == 0x17b4 || r == 0x17b5
 }

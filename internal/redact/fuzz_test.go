@@ -1,0 +1,169 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+)
+
+// seeds meet every rule.
+var seeds = []string{
+	"", "password=hunter2", "password: hunter2\nnext", `{"password":"x","token":["a"],"n":1}`, `"token": "abc def" , x`, `\"secret\":\"a\\\"b\"`,
+	"Authorization: Bearer abc.def-123\n", "Cookie: a=b; c=d", "curl -u me:pw https://h", "curl -H 'X-Api-Key: abc' h", "mysql -uroot -pabc", "sshpass -p abc",
+	"postgres://u:p@h/d", "https://u:pa/ss@h/", "http://h:80/@x", "--token abc --x", "--token=abc", "<password>abc</password>", "<a href='x'>y</a>",
+	"-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAZq7xK2\nabcd\n-----END RSA PRIVATE KEY-----\nrest", "-----BEGIN PRIVATE KEY-----\\nMIIEowIBAAKCAQEAZq7xK2\\nab==\\n rest of it",
+	"-----BEGIN PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEowIBAAKCAQEAZq7xK2aaa", "ghp_0123456789abcdefghij0123456789abcdef,", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc",
+	"123456789:AAabcdefghijklmnopqrstuvwxyz0123456789", "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcDe.abcdefghijklmnopqrstuvwxyz0123", "machine h login u password p", "?sig=0123456789abcdef0&x",
+	"[REDACTED]", "password=[REDACTED]", "password=[REDACTED]x", "a[REDACTED", "token: [REDACTED]\npassword: x", "Basic dXNlcjpwYXNz", "Bearer 0123456789abcdef",
+	"held secret\nof two lines", "a held-one b", "aGVsZC1vbmU", "held%2Done", "password=\"held-one", "export A_TOKEN=x\n", "x['password'] = 'abc'", "password == \"abc\"", "password => 'abc'", ":password => 'x'",
+}
+
+// heldValues have what makes trouble: overlaps with each other and with the
+// mark, line ends, quotes, delimiters.
+var heldValues = []string{"held-one", "held secret\nof two lines", "abcabcabd", "bdabcab", "quo\"te,d;val", "ends in [", "] begins", "ghp_held", "password=inner", "-----BEGIN held"}
+
+func heldRedactor(t testing.TB) *Redactor {
+	r := New()
+	for _, v := range heldValues {
+		if err := r.AddSecret(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// FuzzMaskedTwiceIsMaskedOnce also looks for values that survive.
+func FuzzMaskedTwiceIsMaskedOnce(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	r := heldRedactor(f)
+	f.Fuzz(func(t *testing.T, s string) {
+		once := r.Text(s)
+		if twice := r.Text(once); twice != once {
+			t.Errorf("%q\nonce  %q\ntwice %q", s, once, twice)
+		}
+		if once == s {
+			return
+		}
+		if !strings.Contains(once, Mark) {
+			t.Errorf("%q became %q", s, once)
+		}
+		for _, v := range heldValues {
+			if !strings.ContainsAny(v, "[]") && strings.Contains(once, v) {
+				t.Errorf("%q: the value %q is left in %q", s, v, once)
+			}
+		}
+	})
+}
+
+// FuzzPlantedValuesDoNotSurvive puts a held value and a token between any two
+// texts.
+func FuzzPlantedValuesDoNotSurvive(f *testing.F) {
+	for i, s := range seeds {
+		f.Add(s, seeds[(i*7+3)%len(seeds)], i%4)
+	}
+	r := heldRedactor(f)
+	const body = "0123456789abcdefghijklmnopqrstuvwxyz"
+	planted := []string{"held-one", "abcabcabd", "ghp_" + body, "xoxb-" + body}
+	f.Fuzz(func(t *testing.T, before, after string, which int) {
+		v := planted[(which%len(planted)+len(planted))%len(planted)]
+		if strings.Contains(before+after, body) || strings.HasSuffix(before, Mark[:len(Mark)-1]) {
+			return
+		}
+		got := r.Text(before + v + after)
+		if strings.Contains(got, v) || strings.Contains(v, body) && strings.Contains(got, body) {
+			t.Errorf("%q is left in %q", v, got)
+		}
+	})
+}
+
+// FuzzStreamIsTheWhole cuts the text anywhere.
+func FuzzStreamIsTheWhole(f *testing.F) {
+	for i, s := range seeds {
+		f.Add(s+seeds[(i*5+1)%len(seeds)], []byte{byte(i), 0, 7})
+	}
+	long := strings.Repeat("x", look+10)
+	f.Add("password=\""+long+"\" y", []byte{200})
+	f.Add("password="+long+" "+long+"=1 token="+long, []byte{255, 3})
+	f.Add("ghp_"+long+"\n-----BEGIN PRIVATE KEY-----\n"+strings.Repeat(long[:64]+"\n", 200)+"-----END PRIVATE KEY-----\nrest", []byte{255})
+	r := heldRedactor(f)
+	f.Fuzz(func(t *testing.T, s string, cuts []byte) {
+		want := r.Text(s)
+		var out bytes.Buffer
+		w := r.Writer(&out)
+		most := 0
+		for i, rest := 0, s; rest != ""; i++ {
+			n := 1
+			if len(cuts) > 0 {
+				n += int(cuts[i%len(cuts)])
+			}
+			n = min(n, len(rest))
+			if _, err := io.WriteString(w, rest[:n]); err != nil {
+				t.Fatal(err)
+			}
+			most = max(most, len(w.(*stream).scan.buf)-n)
+			rest = rest[n:]
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("%q cut by %v\nstream %q\nwhole  %q", s, cuts, out.String(), want)
+		}
+		if most > 16<<10 {
+			t.Errorf("%d bytes were kept", most)
+		}
+	})
+}
+
+// FuzzJSONStaysJSON also checks that names decide and that twice is once.
+func FuzzJSONStaysJSON(f *testing.F) {
+	for _, s := range append(seeds, `{"a":[1,{"token":{"x":1}},"s"]}`, `"x"`, `[]`, `{"password":null}`, `{"a":"{\"secret\":\"b\"}"}`, `[{}]`, `{"token":[],"b":{}}`, `["--token","x",1,"-u","a:b"]`,
+		`{"name":"X-Api-Key","value":{"a":1}}`, `{"value":1,"name":"cookie"}`, `{"held-one":1,"held-one":2}`, ` { "a" : 1 , "password" : [ 1 ] } `, `"a\u0000\ud800b"`, `{"tokens":5,"max_tokens":"x"}`, `"[REDACTED]"`, `-0.5e+3`, `"held secret\nof two lines"`) {
+		f.Add([]byte(s))
+	}
+	r := heldRedactor(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		out := r.JSON(b)
+		if !json.Valid(b) {
+			return
+		}
+		if !json.Valid(out) {
+			t.Fatalf("%s became %s", b, out)
+		}
+		if again := r.JSON(out); !bytes.Equal(again, out) {
+			t.Errorf("%s\nonce  %s\ntwice %s", b, out, again)
+		}
+		for _, v := range heldValues {
+			if !strings.ContainsAny(v, "[]") && bytes.Contains(out, []byte(v)) {
+				t.Errorf("%s: the value %q is left in %s", b, v, out)
+			}
+		}
+		whole := append(append([]byte(`{"password":`), b...), '}')
+		if got := r.JSON(whole); string(got) != `{"password":"[REDACTED]"}` && bytes.TrimSpace(b)[0] != ' ' {
+			if string(bytes.Join(bytes.Fields(got), nil)) != `{"password":"[REDACTED]"}` {
+				t.Errorf("%s became %s", whole, got)
+			}
+		}
+	})
+}
+
+func FuzzNothingInvisibleIsLeft(f *testing.F) {
+	for _, s := range append(seeds, "a\x1b[31mb", "x\u202ey", "z\u200bw", "\xff", "naïve π 漢 👍🏽", "cr\r\nlf\r", "\U000e0041", "\ufe0f") {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Visible(s)
+		for _, r := range got {
+			if invisible(r) || r < 0x20 && r != '\n' && r != '\t' && r != '\r' || r == 0x7f {
+				t.Errorf("%q is left in %q", r, got)
+			}
+		}
+		if Visible(got) != got {
+			t.Errorf("%q is made visible twice", got)
+		}
+	})
+}

@@ -1,0 +1,172 @@
+// Package known searches for values that are known to be secret, in the forms
+// in which they may turn up: raw, JSON, URL, base64 at any offset and hex; of a
+// value of several lines, each line too.
+package known
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Set is values, ready to be searched for. It is never changed.
+type Set struct {
+	Values []string
+	Start  [256]bool                      // bytes that a form of a value begins with
+	heads  [1 << 16 / 64]uint64           // set of hashes of the first headLen bytes
+	forms  map[[headLen]byte][]string     // by their first bytes, longest first
+	shorts [headLen]map[[headLen]byte]int // proper beginnings of a head, zero padded, by their length
+}
+
+// MinLen is the length, in bytes, of the shortest form that is searched for:
+// a shorter one would be found everywhere.
+const MinLen = 6
+
+const (
+	headLen  = 4
+	maxForm  = 2 << 10 // longer values are searched for in pieces
+	minLine  = 8       // shorter lines of a value are not searched for alone
+	minCoded = 7       // shorter base64 cores would be found by chance
+)
+
+// New makes the set of the values. Forms that contain mark, or are a part of
+// it, are left out.
+func New(values []string, mark string) *Set {
+	k := &Set{Values: values, forms: map[[headLen]byte][]string{}}
+	for i := range k.shorts {
+		k.shorts[i] = map[[headLen]byte]int{}
+	}
+	for _, v := range values {
+		for _, f := range formsOf(v) {
+			k.add(f, mark)
+		}
+	}
+	for _, list := range k.forms {
+		slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	}
+	return k
+}
+
+func (k *Set) add(form, mark string) {
+	if len(form) < MinLen || strings.Contains(mark, form) || strings.Contains(form, mark) {
+		return
+	}
+	head := [headLen]byte([]byte(form[:headLen]))
+	if slices.Contains(k.forms[head], form) {
+		return
+	}
+	k.forms[head] = append(k.forms[head], form)
+	h := hash4(form)
+	k.heads[h/64] |= 1 << (h % 64)
+	k.Start[form[0]] = true
+	for n := 1; n < headLen; n++ {
+		var short [headLen]byte
+		copy(short[:], form[:n])
+		k.shorts[n][short] = n
+	}
+}
+
+func hash4(s string) uint16 {
+	x := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+	return uint16(x * 2654435761 >> 16)
+}
+
+// formsOf lists the spellings of a value in which it may turn up.
+func formsOf(value string) []string {
+	pieces := []string{value}
+	if strings.ContainsAny(value, "\r\n") {
+		for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
+			if line = strings.TrimSpace(line); len(line) >= minLine {
+				pieces = append(pieces, line)
+			}
+		}
+	}
+	var all []string
+	for _, p := range pieces {
+		all = append(all, p, quoted(p, true), quoted(p, false), url.QueryEscape(p), url.PathEscape(p), lowerHex(url.QueryEscape(p)), lowerHex(url.PathEscape(p)))
+		all = append(all, hex.EncodeToString([]byte(p)), strings.ToUpper(hex.EncodeToString([]byte(p))))
+		all = append(all, coded(base64.RawStdEncoding, p)...)
+		all = append(all, coded(base64.RawURLEncoding, p)...)
+	}
+	return slices.Concat(slices.Collect(chunks(all))...)
+}
+
+// chunks splits each form that is longer than a decision can look.
+func chunks(forms []string) func(func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for _, f := range forms {
+			var parts []string
+			for len(f) > maxForm {
+				parts, f = append(parts, f[:maxForm/2]), f[maxForm/2:]
+			}
+			if !yield(append(parts, f)) {
+				return
+			}
+		}
+	}
+}
+
+// quoted is the inside of a JSON string, as writers with and without escapes
+// for HTML make it.
+func quoted(s string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if enc.Encode(s) != nil {
+		return ""
+	}
+	q := strings.TrimSuffix(b.String(), "\n")
+	return q[1 : len(q)-1]
+}
+
+// lowerHex writes the escapes %AB as %ab.
+func lowerHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			b[i+1], b[i+2] = b[i+1]|0x20, b[i+2]|0x20
+		}
+	}
+	return string(b)
+}
+
+// coded is what stands of s in a base64 text, wherever in it s begins: the
+// characters that its neighbours have no part in.
+func coded(enc *base64.Encoding, s string) (all []string) {
+	for offset := range 3 {
+		text := enc.EncodeToString([]byte("\x00\x00"[:offset] + s))
+		from := (offset*8 + 5) / 6
+		to := (offset + len(s)) * 8 / 6
+		if to-from >= minCoded {
+			all = append(all, text[from:to])
+		}
+	}
+	return all
+}
+
+// At is the length of the longest form that s begins with and that ok
+// accepts, 0 = none. more says that s is the beginning of a form and ends
+// before it does.
+func (k *Set) At(s string, ok func(n int) bool) (n int, more bool) {
+	if len(s) < headLen {
+		var short [headLen]byte
+		copy(short[:], s)
+		return 0, k.shorts[len(s)][short] == len(s)
+	}
+	if h := hash4(s); k.heads[h/64]>>(h%64)&1 == 0 {
+		return 0, false
+	}
+	for _, form := range k.forms[[headLen]byte([]byte(s[:headLen]))] {
+		switch {
+		case len(form) > len(s):
+			more = more || form[:len(s)] == s
+		case s[:len(form)] == form && ok(len(form)):
+			return len(form), more
+		}
+	}
+	return 0, more
+}

@@ -1,0 +1,361 @@
+package redact
+
+import (
+	"strings"
+
+	"github.com/reeve-gate/reeve/internal/redact/shape"
+)
+
+// The classes of characters, under the names that the rules use.
+type class = shape.Class
+
+const (
+	letter     = shape.Letter
+	digit      = shape.Digit
+	alnum      = shape.Alnum
+	base64Char = shape.Base64
+	pemChar    = shape.PEM
+	tokenChar  = shape.Token
+	identChar  = shape.Ident
+	valueChar  = shape.Value
+	lineChar   = shape.Line
+	headerChar = shape.Header
+	textChar   = shape.Text
+	pathChar   = shape.Path
+)
+
+var classOf = shape.Classes
+
+const (
+	look = 4 << 10 // bytes that a decision may depend on, from where it is made
+	back = 256     // bytes of context before it
+)
+
+// scan is one pass over a text that may come in pieces.
+type scan struct {
+	held  *held
+	buf   string // context, then what is not decided yet
+	pos   int    // where the next decision is made
+	sent  int    // what stands before it is in out, or was masked
+	mark  int    // where the last mask ended; context stops there. 0 = nowhere
+	span  span   // the mask that is being extended
+	out   []byte
+	hits  int
+	whole bool // out is wanted only where something was masked
+
+	// Of the decision at work:
+	hi    int  // nothing from here on is looked at
+	short bool // it wanted to look there
+	keep  int  // where a mask would start at the earliest
+}
+
+// span is a mask: from where it started, as long as one of these holds.
+type span struct {
+	open  bool
+	at    int   // decided up to here
+	cover int   // up to here in any case
+	class class // or as long as the characters are of the class
+	quote byte  // or up to this quote,
+	esc   int   // before which as many backslashes stand
+	pem   bool  // or as long as it is the body of a PEM block,
+	last  int   // which ended here so far
+}
+
+// verdict of one decision.
+type verdict uint8
+
+const (
+	pass verdict = iota // nothing here
+	skip                // go on at the span's cover; what stands before stays
+	hit                 // the span is secret
+)
+
+// advance decides as much of buf as can be decided. last says that nothing
+// will follow.
+func (s *scan) advance(last bool) {
+	for {
+		if s.span.open && !s.extend(last) {
+			return
+		}
+		i := s.pos
+		for start := &s.held.start; i < len(s.buf) && start[s.buf[i]] == 0; i++ {
+		}
+		if i == len(s.buf) {
+			s.pos = i
+			if !s.whole || s.hits > 0 {
+				s.send(i)
+			}
+			return
+		}
+		s.pos, s.keep, s.short = i, i, false
+		s.hi = min(len(s.buf), i+look)
+		sp, v := s.decide(i)
+		if v == hit {
+			s.reach(i, &sp)
+		}
+		if s.short && !last && s.hi == len(s.buf) {
+			s.send(s.safe(i))
+			return
+		}
+		switch v {
+		case pass:
+			s.pos = i + 1
+		case skip:
+			s.pos, s.mark = sp.cover, sp.cover // an earlier mask ends the context as our own does
+		case hit:
+			s.send(sp.at)
+			s.out = append(s.out, Mark...)
+			s.hits++
+			sp.open, sp.last = true, sp.cover
+			s.span = sp
+		}
+	}
+}
+
+// send puts out what stands before i.
+func (s *scan) send(i int) {
+	if i > s.sent {
+		s.out = append(s.out, s.buf[s.sent:i]...)
+		s.sent = i
+	}
+}
+
+// extend carries the open span on to its end and reports whether it got there.
+func (s *scan) extend(last bool) bool {
+	sp := &s.span
+	for sp.at < len(s.buf) {
+		s.hi, s.short = min(len(s.buf), sp.at+look), false
+		n, part := 1, pemGap
+		if sp.at >= sp.cover {
+			n, part = s.goesOn()
+		}
+		if n == 0 && !(s.short && !last && s.hi == len(s.buf)) {
+			break
+		}
+		// A value or a token that starts inside and reaches further is a part of it.
+		more := 0
+		for j := sp.at; j < sp.at+n; j++ {
+			more = max(more, s.inner(j))
+		}
+		if s.short && !last && s.hi == len(s.buf) {
+			return false
+		}
+		sp.cover = max(sp.cover, more)
+		sp.at += n
+		if part != pemGap {
+			sp.last = sp.at
+			sp.pem = part != pemEnd
+		}
+	}
+	end := sp.at
+	if sp.pem {
+		end = max(sp.last, sp.cover)
+	}
+	if sp.at >= len(s.buf) && !last {
+		return false
+	}
+	s.pos, s.sent, s.mark = end, max(s.sent, end), end
+	s.span = span{}
+	return true
+}
+
+// goesOn says how many bytes from the span's place belong to it by its kind,
+// and as which part of a PEM block.
+func (s *scan) goesOn() (n int, part pemPart) {
+	sp := &s.span
+	switch {
+	case sp.quote != 0:
+		return s.quoted(sp.at, sp.quote, sp.esc), pemGap
+	case sp.pem:
+		return s.pemBody(sp.at)
+	case classOf[s.buf[sp.at]]&sp.class != 0:
+		return 1, pemGap
+	}
+	return 0, pemGap
+}
+
+// reach lets a mask begin earlier where a known value or a token starts
+// between the place of the decision and the value that it found.
+func (s *scan) reach(i int, sp *span) {
+	for j := i + 1; j < sp.at; j++ {
+		if end, _ := s.starts(j); end > 0 {
+			sp.cover = max(sp.cover, sp.at, end)
+			sp.at = j
+			return
+		}
+	}
+}
+
+// safe is how far text can go out although the decision at i must wait: up to
+// where a mask would start.
+func (s *scan) safe(i int) int {
+	s.short = false
+	for j := i + 1; j < min(s.keep, s.hi); j++ {
+		if end, _ := s.starts(j); end > 0 || s.short {
+			return j
+		}
+	}
+	return min(s.keep, len(s.buf))
+}
+
+// starts says where a known value or a token that starts at j ends, and which
+// class carries it on; 0 = none does.
+func (s *scan) starts(j int) (end int, cl class) {
+	kind := s.held.start[s.buf[j]]
+	if kind&startKnown != 0 {
+		if n := s.knownAt(j); n > 0 {
+			end = j + n
+		}
+	}
+	if kind&startToken != 0 {
+		if sp, ok := s.token(j); ok {
+			end, cl = max(end, sp.cover), sp.class
+		}
+	}
+	return end, cl
+}
+
+// inner finds a known value or a token at j and says where it ends; a token's
+// class is added to the span's.
+func (s *scan) inner(j int) int {
+	end, cl := s.starts(j)
+	if !s.span.pem {
+		s.span.class |= cl
+	}
+	return end
+}
+
+// decide judges position i, which can start something.
+func (s *scan) decide(i int) (span, verdict) {
+	c := s.buf[i]
+	kind := s.held.start[c]
+	if c == '[' && s.has(i, Mark) {
+		return span{cover: i + len(Mark)}, skip
+	}
+	if kind&startKnown != 0 {
+		if n := s.knownAt(i); n > 0 {
+			return span{at: i, cover: i + n}, hit
+		}
+	}
+	if kind&startToken != 0 {
+		if sp, ok := s.token(i); ok {
+			return sp, hit
+		}
+	}
+	if kind&startRule == 0 {
+		return span{}, pass
+	}
+	var sp span
+	var ok bool
+	switch c {
+	case '=', ':':
+		sp, ok = s.assigned(i)
+	case '-':
+		if sp, ok = s.pem(i); !ok {
+			sp, ok = s.flagged(i)
+		}
+	case '>':
+		sp, ok = s.element(i)
+	case 'B', 'b':
+		sp, ok = s.scheme(i)
+	case 'p', 'P':
+		sp, ok = s.netrc(i)
+	}
+	if ok {
+		return sp, hit
+	}
+	return span{}, pass
+}
+
+// at is the byte at j, or 0 beyond what may be looked at.
+func (s *scan) at(j int) byte {
+	if j >= s.hi {
+		s.short = true
+		return 0
+	}
+	return s.buf[j]
+}
+
+// has reports whether text stands at i.
+func (s *scan) has(i int, text string) bool {
+	if i+len(text) <= s.hi {
+		return s.buf[i:i+len(text)] == text
+	}
+	if i <= s.hi && strings.HasPrefix(text, s.buf[min(i, s.hi):s.hi]) {
+		s.short = true
+	}
+	return false
+}
+
+// hasFold is has for ASCII text without regard to case; text is lower-case.
+func (s *scan) hasFold(i int, text string) bool {
+	for k := range len(text) {
+		if lower(s.at(i+k)) != text[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// run is the end of the run of the class from j.
+func (s *scan) run(j int, cl class) int { return s.runTo(j, cl, s.hi) }
+
+// runTo is run that goes no further than limit.
+func (s *scan) runTo(j int, cl class, limit int) int {
+	limit = min(limit, s.hi)
+	for j < limit && classOf[s.buf[j]]&cl != 0 {
+		j++
+	}
+	if j == s.hi {
+		s.short = true
+	}
+	return j
+}
+
+// before is the byte before i, or 0 at the start and right behind a mask.
+func (s *scan) before(i int) byte {
+	if i <= s.low(i) {
+		return 0
+	}
+	return s.buf[i-1]
+}
+
+// low is how far the context of i reaches back.
+func (s *scan) low(i int) int { return max(0, i-back, s.mark) }
+
+// word reports whether i is not the inside of a word: nothing alphanumeric
+// stands before it, or that is the end of an escape such as \n or %22.
+func (s *scan) word(i int) bool {
+	c := s.before(i)
+	if classOf[c]&alnum == 0 && c != '_' {
+		return true
+	}
+	if i-2 >= s.low(i) && s.buf[i-2] == '\\' && (c == 'n' || c == 'r' || c == 't') {
+		return true
+	}
+	if i-3 >= s.low(i) && s.buf[i-3] == '%' && hexDigit(c) && hexDigit(s.buf[i-2]) {
+		return true
+	}
+	return c == 'm' && s.colour(i-2)
+}
+
+// colour reports whether a terminal's colour sequence, ESC [ numbers m, has
+// its last number at j.
+func (s *scan) colour(j int) bool {
+	low := max(s.low(j+2), j-16)
+	for j > low && (classOf[s.buf[j]]&digit != 0 || s.buf[j] == ';') {
+		j--
+	}
+	return j > low && s.buf[j] == '[' && s.buf[j-1] == 0x1b
+}
+
+func hexDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= lower(c) && lower(c) <= 'f'
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
