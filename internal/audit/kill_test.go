@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-var kills = flag.Int("kills", 200, "how often the writer is killed")
+var kills = flag.Int("kills", 0, "how often the writer is killed; 0 = 200 times, 40 with the race detector")
 
 // TestKilledWriterLosesNoAcknowledgedRecord kills a writing process with
 // SIGKILL after a random number of acknowledgements, again and again over the
@@ -27,6 +27,11 @@ func TestKilledWriterLosesNoAcknowledgedRecord(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	n := *kills
+	if n == 0 {
+		if n = 200; raced {
+			n = 40
+		}
+	}
 	if testing.Short() {
 		n = min(n, 20)
 	}
