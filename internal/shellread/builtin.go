@@ -14,13 +14,13 @@ import (
 var otherBuiltins = map[string]bool{
 	"cd": true, "pushd": true, "popd": true, "test": true, "[": true, "printf": true, "read": true, "mapfile": true, "readarray": true, "getopts": true, "eval": true, "source": true, ".": true,
 	"command": true, "builtin": true, "exec": true, "trap": true, "alias": true, "unalias": true, "set": true, "shopt": true, "unset": true, "hash": true, "enable": true,
-	"export": true, "declare": true, "typeset": true, "local": true, "readonly": true, "complete": true, "compgen": true, "compopt": true, "history": true, "fc": true, "bind": true, "let": true, "kill": true,
+	"export": true, "declare": true, "typeset": true, "local": true, "readonly": true, "complete": true, "compgen": true, "compopt": true, "history": true, "fc": true, "bind": true, "let": true, "kill": true, "wait": true,
 }
 
 // readOnlyBuiltins change nothing that outlives the line and run nothing.
 var readOnlyBuiltins = map[string]bool{
 	":": true, "true": true, "false": true, "echo": true, "pwd": true, "exit": true, "return": true, "break": true, "continue": true, "shift": true,
-	"wait": true, "jobs": true, "times": true, "dirs": true, "caller": true, "help": true, "type": true, "umask": true, "ulimit": true, "suspend": true, "logout": true, "fg": true, "bg": true, "disown": true,
+	"jobs": true, "times": true, "dirs": true, "caller": true, "help": true, "type": true, "umask": true, "ulimit": true, "suspend": true, "logout": true, "fg": true, "bg": true, "disown": true,
 }
 
 // builtin reads a builtin of bash; false means that the name is none. Those
@@ -64,13 +64,31 @@ func (r *reader) builtin(st *start) bool {
 		r.letWords(st)
 	case "kill":
 		r.simple(st, reeve.CommandBuiltin)
+	case "wait":
+		r.wait(st)
 	default:
 		if !readOnlyBuiltins[name] {
 			return false
 		}
+		if name == "break" || name == "continue" || name == "return" {
+			r.jump()
+		}
 		r.simple(st, reeve.CommandReadOnly)
 	}
 	return true
+}
+
+// wait -p NAME sets a variable.
+func (r *reader) wait(st *start) {
+	ok := true
+	for i, w := range st.ws[1:] {
+		switch {
+		case !w.Certain() && w.MayBeFlag() && !w.Digit && !w.Quoted:
+		case w.Certain() && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "p") && i+2 < len(st.ws):
+			ok = r.setRead(st.ws[i+2], "wait -p") && ok
+		}
+	}
+	r.simple(st, readOnlyIf(ok))
 }
 
 // simple lists a builtin whose words have no effect of their own.
@@ -307,6 +325,7 @@ func (r *reader) eval(st *start) {
 		r.unknown("the text that eval runs " + why)
 		return
 	}
+	r.shared()
 	r.within(reeve.Wrapper{Name: "eval", Text: "eval"}, false, func() { r.text(text, "the text that eval runs") })
 }
 
@@ -417,12 +436,16 @@ func (r *reader) trap(st *start) {
 
 // later reads text that runs in this shell, but not now.
 func (r *reader) later(who, text string) {
+	changes := false
 	r.subshell(func() {
 		r.scope.dir, r.scope.alts, r.scope.prev, r.scope.vars = "", nil, "", nil
+		before := r.scope
+		r.in = input{kind: inputUnknown}
 		r.within(reeve.Wrapper{Name: who, Text: who}, false, func() { r.text(text, "the text that "+who+" runs") })
+		changes = r.scope.vars != nil || !r.scope.settles(&before) || strings.Contains(text, "cd")
 	})
-	if strings.Contains(text, "=") || strings.Contains(text, "cd ") || strings.Contains(text, "eval") {
-		r.scope.vars = nil // it may run at any moment
+	if changes && who == "trap" { // and that at any moment
+		r.anyState()
 	}
 }
 

@@ -54,7 +54,16 @@ func (r *reader) call(c *syntax.CallExpr) {
 	}
 	st.assigns = r.exported()
 	r.start(st)
+	if r.posix && specialBuiltins[ws[0].Text] {
+		return // there they stay
+	}
 	r.restore(&before, own)
+}
+
+// specialBuiltins keep the variables set for them, in a shell that follows
+// POSIX to the letter.
+var specialBuiltins = map[string]bool{
+	":": true, ".": true, "eval": true, "exec": true, "exit": true, "export": true, "readonly": true, "return": true, "set": true, "shift": true, "source": true, "times": true, "trap": true, "unset": true, "break": true, "continue": true,
 }
 
 // restore takes back the variables that were set for one command, and keeps
@@ -99,6 +108,10 @@ func (r *reader) start(st start) {
 		return
 	}
 	defer r.leave()
+	if r.steps += len(st.ws); r.steps > maxSteps {
+		r.spend(tooLong)
+		return
+	}
 	name := st.ws[0]
 	if !name.Known || name.Glob || name.Text == "" {
 		r.unknownProgram(st)
@@ -275,7 +288,10 @@ func (r *reader) inline(f *function) {
 	from := len(r.out)
 	r.calls = append(r.calls, f)
 	r.maybe++
-	r.stmt(f.body)
+	in := r.in
+	r.shared()
+	r.catch(func() { r.stmt(f.body) })
+	r.in = in
 	r.maybe--
 	r.calls = r.calls[:len(r.calls)-1]
 	r.words = saved

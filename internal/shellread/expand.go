@@ -26,7 +26,12 @@ func (r *reader) arguments(args []*syntax.Word) []words.Word {
 	for _, w := range args {
 		r.inside(w.Parts, false)
 		r.words.Split = r.scope.split
+		n := len(out)
 		out = r.words.Append(out, w)
+		if r.steps += len(out) - n; r.steps > maxSteps {
+			r.spend(tooLong)
+			break
+		}
 	}
 	return out
 }

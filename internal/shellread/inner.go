@@ -50,8 +50,19 @@ func (r *reader) inner(in *use.Inner, outer *start) {
 			st.appends = true
 		}
 		st.text = textOf(in.Words)
+		input := r.in
+		if !passesInput[in.Wrapper.Name] {
+			r.shared()
+		}
 		r.start(st)
+		r.in = input
 	})
+}
+
+// passesInput are wrappers that start one program and leave its input alone.
+var passesInput = map[string]bool{
+	"env": true, "nice": true, "nohup": true, "timeout": true, "stdbuf": true, "setsid": true, "ionice": true, "chrt": true, "taskset": true, "prlimit": true, "setarch": true, "flock": true, "time": true,
+	"sudo": true, "doas": true, "busybox": true, "chroot": true, "unshare": true, "nsenter": true, "docker": true, "podman": true, "kubectl": true, "strace": true,
 }
 
 // unknownTail: a text that gets words added to it, as parallel does.
@@ -87,7 +98,9 @@ func (r *reader) script(w words.Word, shell, who string, st *start) {
 		r.unknown("the text that " + who + " runs " + why)
 		return
 	}
-	saved, in, inherit, calls := r.scope, r.in, r.inherit, r.calls
+	saved, in, inherit, calls, posix, jumps := r.scope, r.in, r.inherit, r.calls, r.posix, r.jumps
+	r.shared()
+	r.posix, r.jumps = shell != "bash", nil
 	r.scope = scope{dir: st.dir, alts: st.alts, code: saved.code, homeMoved: saved.homeMoved, funcs: uncertain(saved.funcs)}
 	r.inherit, r.calls = st.assigns, nil
 	for _, a := range st.assigns {
@@ -98,7 +111,7 @@ func (r *reader) script(w words.Word, shell, who string, st *start) {
 	if !w.Known {
 		r.clean(from)
 	}
-	r.scope, r.in, r.inherit, r.calls = saved, in, inherit, calls
+	r.scope, r.in, r.inherit, r.calls, r.posix, r.jumps = saved, in, inherit, calls, posix, jumps
 }
 
 // inheritCode: a shell that is given a variable that loads code runs it.

@@ -16,7 +16,8 @@ const (
 	MaxText  = 64 << 10 // bytes
 	maxDepth = 200      // nesting of the text, by a cheap count before parsing and by the tree after
 	maxTexts = 12       // texts within texts: bash -c 'bash -c "..."'
-	maxSteps = 30_000   // nodes looked at, in all texts together
+	maxSteps = 30_000   // nodes and words looked at, in all texts together
+	maxVars  = 2000     // assignments that are followed in one shell
 )
 
 // At is where the text will run. Paths are absolute and clean.
@@ -81,10 +82,12 @@ type reader struct {
 	in    input // what the commands read from
 	maybe int   // within how many branches and loops that may not run
 	calls []*function
+	jumps []*[]scope // states in which break, continue and return leave the loops and functions around them
 
 	wrappers []reeve.Wrapper
 	leaves   bool // as another user or elsewhere
 	away     bool // on another machine or in a container: paths are not ours
+	posix    bool // the shell may be another than bash
 	inherit  []reeve.Assign
 }
 
@@ -112,11 +115,13 @@ func (r *reader) step() bool {
 		return false
 	}
 	if r.steps++; r.steps > maxSteps {
-		r.spend("longer than can be read in bounded time")
+		r.spend(tooLong)
 		return false
 	}
 	return true
 }
+
+const tooLong = "longer than can be read in bounded time"
 
 func (r *reader) spend(why string) {
 	if !r.spent {

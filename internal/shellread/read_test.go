@@ -244,6 +244,12 @@ func TestBuiltinsThatRunTextAreReadOrUnknown(t *testing.T) {
 		{"set -k", []string{"unknown"}},
 		{"set -euxo pipefail", []string{"run set -euxo pipefail [ro]"}},
 		{"BASH_ALIASES[ls]=p", []string{"unknown"}},
+		{"wait -n -p 'a[$(p)]'", []string{"unknown"}},
+		{"bash -ic p", []string{"unknown"}},
+		{"bash -O expand_aliases -c p", []string{"unknown"}},
+		{"bash --posix -c p", []string{"unknown"}},
+		{"bash +B -c p", []string{"unknown"}},
+		{"bash -O extglob -euo pipefail -c p", []string{"!unknown", "run p <bash -O extglob -euo pipefail -c>"}},
 	})
 }
 
@@ -251,8 +257,8 @@ func TestBuiltinsThatRunTextAreReadOrUnknown(t *testing.T) {
 func TestNamesThatBashEvaluatesAreUnknown(t *testing.T) {
 	for _, src := range []string{
 		"echo $((x))", "((x))", "((x++))", "echo $[x]", "[[ x -eq 1 ]]", "[[ $x -gt 0 ]]", "[[ \"$x\" -lt 0 ]]", "[[ -v $x ]]", "[[ -v 'a[$(id)]' ]]", "test -v 'a[$(id)]'", "test -v \"$x\"", "[ -v \"$x\" ]", "[ \"$o\" 'a[$(id)]' ]",
-		"printf -v 'a[$(id)]' 1", "printf -v \"$x\" 1", "printf \"$o\" y", "printf -v\"$x\" 1", "read 'a[$(id)]'", "read \"$x\"", "read -a \"$x\"", "mapfile \"$x\"", "getopts ab \"$x\"", "unset 'a[$(id)]'", "unset \"$x\"", "declare \"$x=1\"", "declare -i y=$x", "declare -i y; y=$x", "let x", "let \"y=x\"", "let \"$x\"",
-		"export \"$x=1\"", "local 'a[$(id)]=1'", "echo ${y:x}", "echo ${y:0:x}", "echo ${a[x]}", "a[x]=1", "a=([x]=1)", "declare -n r=x", "for ((;x;)); do break; done", "x='a[$(id)]'; echo $((x))", "x=5; if p; then x=$y; fi; echo $((x))", "if p; then x=5; fi; echo $((x))",
+		"printf -v 'a[$(id)]' 1", "printf -v \"$x\" 1", "printf \"$o\" y", "printf -v\"$x\" 1", "read 'a[$(id)]'", "read \"$x\"", "read -a \"$x\"", "mapfile \"$x\"", "getopts ab \"$x\"", "unset 'a[$(id)]'", "unset \"$x\"", "declare \"$x=1\"", "declare -a \"y=$x\"", "declare \"y=$x\"", "declare -i y=$x", "declare -i y; y=$x", "let x", "let \"y=x\"", "let \"$x\"",
+		"export \"$x=1\"", "local 'a[$(id)]=1'", "echo ${y:x}", "echo ${y:0:x}", "echo ${a[x]}", "a[x]=1", "a=([x]=1)", "declare -n r=x", "for ((;x;)); do break; done", "x='a[$(id)]'; echo $((x))", "while p; do x=1; break; done; x=5; while p; do x=$y; break; x=5; done; echo $((x))", "x=5; if p; then x=$y; fi; echo $((x))", "if p; then x=5; fi; echo $((x))",
 		"x=5; f() { x=$1; }; f a; echo $((x))", "x=1; while p; do echo $((x)); x=$y; done", "read x; echo $((x))", "x=1; x+=$y; echo $((x))", "x=5; unset x; echo $((x))", "x=1; eval \"$y\"; echo $((x))", "x=5; x=$y p; echo $((x + z))", "command let x", "command declare -i x=$y",
 		"echo \"${x-'$(id)'}\"", "cat <<E\n${x-'$(id)'}\nE",
 	} {
@@ -386,6 +392,11 @@ func TestAShellFedWithTextIsReadOrUnknown(t *testing.T) {
 		{"bash /dev/stdin <<< 'p a'", []string{"run p a <bash /dev/stdin>", "!unknown"}},
 		{"python3 - <<'E'\np\nE", []string{"run python3 - [fed]", "!unknown"}},
 		{"cat f | python3", []string{"run python3 [fed]", "!unknown"}},
+		{"{ read x; bash; } <<'E'\n: <<'X'\np\nX\nE", []string{"unknown"}},
+		{"bash -c 'read x; bash' <<'E'\np\nE", []string{"unknown"}},
+		{"exec <<'E'\np\nE\nread x; bash", []string{"unknown"}},
+		{"f() { read x; bash; }; f <<'E'\np\nE", []string{"unknown"}},
+		{"find . -exec bash \\; <<'E'\np\nE", []string{"unknown"}},
 		{"cat f | python3 -m json.tool", []string{"run python3 -m json.tool"}},
 		{"python3 script.py < data", []string{"run python3 script.py", "read /w/script.py", "read /w/data"}},
 		{"ssh h < script", []string{"unknown"}},
@@ -422,6 +433,10 @@ func TestVariablesThatLoadCodeCountForWhatIsGivenThem(t *testing.T) {
 		{"X=1 q; p", []string{"run q [env]", "run p"}},
 		{"X=1 eval p", []string{"run p [env] <eval>"}},
 		{"X=1 bash -c p", []string{"run p [env] <bash -c>"}},
+		{"sh -c 'PATH=/x : ; p'", []string{"run p [env] <sh -c>"}},
+		{"bash -c 'PATH=/x : ; p'", []string{"run p <bash -c>"}},
+		{"export \"X=$y\"; p", []string{"run p [env]", "!unknown"}},
+		{"export \"PATH=/x:$PATH\"; p", []string{"run p [env]", "!unknown"}},
 		{"env X=1 bash -c p", []string{"run p [env] <env X=1> <bash -c>"}},
 		{"export -f g; p", []string{"run p [env]"}},
 		{"read PATH; p", []string{"run p [env]"}},
@@ -459,6 +474,10 @@ func TestTheDirectoryIsFollowed(t *testing.T) {
 		{"HOME=/x; cd; p", []string{"run p [env] @"}},
 		{"git -C sub status", []string{"run git -C sub status [ro git-config] @/w/sub"}},
 		{"make -C sub all", []string{"run make -C sub all @/w/sub"}},
+		{"while q; do cd sub; break; cd ..; done; p", []string{"run p @"}},
+		{"f() { cd sub; return; cd ..; }; f; p", []string{"run p @"}},
+		{"eval 'cd a; true' && echo > ../x", []string{"write /w/x", "write /x"}},
+		{"trap 'cd /x' DEBUG; p", []string{"run p [env] @"}},
 	})
 }
 

@@ -2,6 +2,7 @@ package shellread
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -33,6 +34,9 @@ func refuse(src string) string {
 		}
 		i += size - 1
 	}
+	if len(src) > MaxText/4 && strings.Count(src, "then") > maxBranches {
+		return fmt.Sprintf("holds more than %d branches", maxBranches)
+	}
 	return c.why()
 }
 
@@ -56,6 +60,7 @@ func unseen(r rune) bool {
 const (
 	maxOpenings   = 4000
 	maxArithmetic = 200
+	maxBranches   = 2000 // looked for in a long text only
 )
 
 // nesting counts brackets without understanding them.

@@ -32,6 +32,7 @@ type binding struct {
 	number  bool // holds a number, or an array of numbers
 	integer bool // declare -i: assignments are arithmetic
 	keyed   bool // declare -A: subscripts are text
+	count   int  // how many there are, with those it hides
 	next    *binding
 }
 
@@ -56,7 +57,9 @@ func (s *scope) lookup(name string) *binding {
 }
 
 func (s *scope) bind(b binding) {
-	b.next = s.vars
+	if b.next = s.vars; b.next != nil {
+		b.count = b.next.count + 1
+	}
 	s.vars = &b
 }
 

@@ -34,6 +34,9 @@ func (r *reader) set(name string, v value) {
 		b.number, b.keyed = b.number && old.number, old.keyed
 	}
 	s.bind(b)
+	if s.vars.count > maxVars || len(s.env) > maxVars/8 {
+		r.spend("sets more variables than are followed")
+	}
 	r.special(name, v)
 	exported := v.export || s.allExport || slices.ContainsFunc(s.env, func(a reeve.Assign) bool { return a.Name == name })
 	if exported {
@@ -199,6 +202,10 @@ type declaration struct {
 // known when it runs.
 func (d *declaration) option(r *reader, w words.Word) bool {
 	if !w.Certain() {
+		if name, value, is := strings.Cut(w.Lead, "="); is && syntax.ValidName(name) && !d.integer && (d.who == "export" || d.who == "readonly" || value != "" && value[0] != '(') {
+			r.set(name, valueOf(w.Text, d))
+			return table.Variable(name, "", false) == table.VarHarmless
+		}
 		r.unknown(d.who + " evaluates " + w.Text + " as an assignment")
 		return false
 	}
@@ -234,6 +241,11 @@ func (d *declaration) option(r *reader, w words.Word) bool {
 		}
 	}
 	return ok
+}
+
+// valueOf is a value that is not known, given by a declaration.
+func valueOf(text string, d *declaration) value {
+	return value{text: text, export: d.who == "export" || d.export}
 }
 
 // name reads NAME, NAME=value and NAME=(...). It reports whether the variable

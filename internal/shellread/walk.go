@@ -39,12 +39,22 @@ func (r *reader) foreground(s *syntax.Stmt) {
 		r.call(call)
 		r.order(from, redirs)
 		if r.isExecAlone(call) {
+			r.shared()
 			return // its redirections stay
 		}
 	} else if s.Cmd != nil {
+		r.shared()
 		r.compound(s.Cmd)
 	}
 	r.in = saved
+}
+
+// shared: several commands read the same input one after the other, so that
+// what is left for one of them is not certain.
+func (r *reader) shared() {
+	if r.in.kind == inputText {
+		r.in = input{kind: inputUnknown}
+	}
 }
 
 // order puts the command before its redirections, as people read it.
@@ -225,8 +235,8 @@ func succeeds(s *syntax.Stmt, before scope, after *scope) bool {
 	if len(after.alts) == len(before.alts) {
 		return true
 	}
-	_, simple := s.Cmd.(*syntax.CallExpr)
-	return simple && !s.Negated
+	c, simple := s.Cmd.(*syntax.CallExpr)
+	return simple && !s.Negated && len(c.Args) > 0 && (c.Args[0].Lit() == "cd" || c.Args[0].Lit() == "pushd")
 }
 
 // leavesShell reports whether a statement ends the shell, function or round
@@ -287,7 +297,7 @@ func (r *reader) loop(body func()) {
 	entry := r.scope
 	from := len(r.out)
 	for range 4 {
-		end := r.branch(entry, body)
+		end := r.branch(entry, func() { r.catch(body) })
 		if end.settles(&entry) {
 			r.scope = join(&entry, entry, end)
 			return
@@ -301,6 +311,30 @@ func (r *reader) loop(body func()) {
 	r.unknown("a loop changes what its own body means")
 	r.scope = entry
 	r.scope.dir = ""
+}
+
+// catch runs f and joins the states in which break, continue or return left
+// it with the one at its end.
+func (r *reader) catch(f func()) {
+	base := r.scope
+	var left []scope
+	r.jumps = append(r.jumps, &left)
+	f()
+	r.jumps = r.jumps[:len(r.jumps)-1]
+	if len(left) > 0 {
+		r.scope = join(&base, append(left, r.scope)...)
+	}
+}
+
+// jump notes that the shell may leave every loop and function from here.
+func (r *reader) jump() {
+	for _, left := range r.jumps {
+		if len(*left) < 64 {
+			*left = append(*left, r.scope)
+		} else {
+			r.spend("more jumps than are followed")
+		}
+	}
 }
 
 func (r *reader) forClause(c *syntax.ForClause) {
@@ -367,7 +401,7 @@ func (r *reader) declareFunc(c *syntax.FuncDecl) {
 	r.maybe++
 	r.calls = append(r.calls, f)
 	r.in = input{kind: inputUnknown}
-	r.stmt(c.Body)
+	r.catch(func() { r.stmt(c.Body) })
 	r.calls = r.calls[:len(r.calls)-1]
 	r.maybe--
 	r.scope, r.in = saved, in

@@ -40,15 +40,7 @@ func (r *reading) tar() {
 		*r = again
 	}
 	has := func(names ...string) bool { _, given := r.u.Flag(names...); return given }
-	mode := byte(0)
-	switch {
-	case has("-x", "--extract") || has("--get"):
-		mode = 'x'
-	case has("-t", "--list"):
-		mode = 't'
-	case has("-c", "--create") || has("-r", "--append") || has("-u", "--update") || has("-A", "--concatenate") || has("--delete"):
-		mode = 'c'
-	}
+	mode := tarMode(has)
 	role := byte('r')
 	if mode == 'c' {
 		role = 'w'
@@ -86,6 +78,19 @@ func (r *reading) tar() {
 		r.because(reeve.CommandWritesFile, "tar writes the archive")
 	}
 	r.ReadOnly = clean && r.trusted && r.Marks == 0
+}
+
+// tarMode is x, t, or c for everything that writes the archive.
+func tarMode(has func(...string) bool) byte {
+	switch {
+	case has("-x", "--extract", "--get"):
+		return 'x'
+	case has("-t", "--list"):
+		return 't'
+	case has("-c", "--create", "-r", "--append", "-u", "--update", "-A", "--concatenate", "--delete"):
+		return 'c'
+	}
+	return 0
 }
 
 // tarArchive: an archive on another machine is reached by a remote shell.

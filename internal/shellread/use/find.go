@@ -29,26 +29,7 @@ var findRuns = map[string]bool{"-exec": true, "-execdir": true, "-ok": true, "-o
 // find reads starting points, then tests and actions.
 func (r *reading) find() {
 	r.Files, r.Marks, r.Why = nil, 0, ""
-	i, starts, certain := 1, 0, true
-	for ; i < len(r.ws); i++ { // -H -L -P and the starting points
-		w := r.ws[i]
-		if w.Certain() && (strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 || w.Text == "(" || w.Text == "!") {
-			if n, early := findWords[w.Text]; early && (len(w.Text) == 2 || strings.HasPrefix(w.Text, "-O")) && starts == 0 {
-				i += n
-				continue
-			}
-			break
-		}
-		if w.MayBeFlag() {
-			r.because(reeve.CommandUnknownWords, "the word "+w.Text+" could become an action of find")
-		}
-		certain = certain && w.Known
-		starts++
-		r.Files = append(r.Files, File{Path: w, Role: 'r', Deep: true})
-	}
-	if starts == 0 {
-		r.Files = append(r.Files, File{Path: words.Plain("."), Role: 'r', Deep: true})
-	}
+	i, certain := r.findPoints()
 	points := r.Files
 	for ; i < len(r.ws); i++ {
 		w := r.ws[i]
@@ -56,9 +37,7 @@ func (r *reading) find() {
 		switch {
 		case !w.Certain():
 			certain = false
-			if w.MayBeFlag() {
-				r.because(reeve.CommandUnknownWords, "the word "+w.Text+" could become an action of find")
-			}
+			r.couldAct(w)
 		case known:
 			certain = r.findArgs(i, n) && certain
 			i += n
@@ -88,6 +67,37 @@ func (r *reading) find() {
 		}
 	}
 	r.ReadOnly = r.trusted && certain && r.Marks == 0
+}
+
+// findPoints reads -H, -L, -P and the starting points. It gives the index of
+// the first word of the expression.
+func (r *reading) findPoints() (i int, certain bool) {
+	starts := 0
+	for i, certain = 1, true; i < len(r.ws); i++ {
+		w := r.ws[i]
+		if w.Certain() && (strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 || w.Text == "(" || w.Text == "!") {
+			if n, early := findWords[w.Text]; early && (len(w.Text) == 2 || strings.HasPrefix(w.Text, "-O")) && starts == 0 {
+				i += n
+				continue
+			}
+			break
+		}
+		r.couldAct(w)
+		certain = certain && w.Known
+		starts++
+		r.Files = append(r.Files, File{Path: w, Role: 'r', Deep: true})
+	}
+	if starts == 0 {
+		r.Files = append(r.Files, File{Path: words.Plain("."), Role: 'r', Deep: true})
+	}
+	return i, certain
+}
+
+// couldAct marks a word that may become an action.
+func (r *reading) couldAct(w words.Word) {
+	if w.MayBeFlag() {
+		r.because(reeve.CommandUnknownWords, "the word "+w.Text+" could become an action of find")
+	}
 }
 
 // findArgs checks the words that follow a test; any of them stays a value.

@@ -22,8 +22,28 @@ func isShell(name string) bool { return shells[strings.TrimPrefix(name, "-")] }
 // foreignShells have options of their own.
 var foreignShells = map[string]bool{"fish": true, "csh": true, "tcsh": true, "elvish": true, "nu": true, "xonsh": true}
 
-// shellTakes are options of shells with a value of their own.
-var shellTakes = map[string]bool{"--rcfile": true, "--init-file": true, "-o": true, "+o": true, "-O": true, "+O": true, "--rpm-requires": false}
+// quietLetters are options of one letter that change neither how a text is
+// read nor what a start file adds to it.
+const quietLetters = "cefhlmnprsuvxbCEPToO"
+
+// quietOptions are those of -o and -O.
+var quietOptions = map[string]bool{"errexit": true, "nounset": true, "pipefail": true, "xtrace": true, "verbose": true, "noglob": true, "noclobber": true, "errtrace": true, "functrace": true, "noexec": true,
+	"nullglob": true, "globstar": true, "dotglob": true, "failglob": true, "nocaseglob": true, "inherit_errexit": true, "extglob": true}
+
+// shellLetters checks one word of options; i is its index.
+func (r *reading) shellLetters(name, word string, i int) {
+	for _, letter := range word[1:] {
+		if !strings.ContainsRune(quietLetters, letter) {
+			r.unknown(word + " changes how " + name + " reads")
+			return
+		}
+	}
+	if last := word[len(word)-1]; (last == 'o' || last == 'O') && i+1 < len(r.ws) {
+		if v := r.ws[i+1]; !v.Certain() || !quietOptions[v.Text] {
+			r.unknown(word + " " + v.Text + " changes how " + name + " reads")
+		}
+	}
+}
 
 // shell reads the words of a shell: -c TEXT, a script file, or commands from
 // its input.
@@ -33,43 +53,13 @@ func (r *reading) shell() {
 		r.ReadOnly = r.trusted
 		return
 	}
-	text, stdin := false, false
-	i := 1
-options:
-	for ; i < len(r.ws); i++ {
-		w := r.ws[i]
-		switch {
-		case !w.Certain():
-			if text {
-				break options
-			}
-			if w.MayBeFlag() {
-				r.because(reeve.CommandUnknownWords, "a word of "+name+" could become an option")
-				r.unknown("cannot tell what " + name + " would run: " + w.Text)
-				return
-			}
-			break options
-		case w.Text == "--" || w.Text == "-":
-			i++
-			break options
-		case strings.HasPrefix(w.Text, "--"):
-			if shellTakes[w.Text] {
-				r.because(reeve.CommandRunsProgram, w.Text+" loads a start file")
-				i++
-			}
-		case len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+'):
-			text = text || w.Text[0] == '-' && strings.Contains(w.Text, "c")
-			stdin = stdin || w.Text[0] == '-' && strings.Contains(w.Text, "s")
-			if last := w.Text[len(w.Text)-1]; last == 'o' || last == 'O' {
-				i++
-			}
-		default:
-			break options
-		}
-	}
+	i, text, stdin := r.shellOptions(name)
 	switch {
 	case text:
 		r.shellText(name, i)
+	case i < len(r.ws) && r.ws[i].MayBeFlag() && !r.ws[i].Certain():
+		r.because(reeve.CommandUnknownWords, "a word of "+name+" could become an option")
+		r.unknown("cannot tell what " + name + " would run: " + r.ws[i].Text)
 	case foreignShells[name] && i > 1:
 		r.unknown("the options of " + name + " are not read")
 	case i < len(r.ws) && !stdin:
@@ -78,6 +68,39 @@ options:
 	default:
 		r.Fed = true
 	}
+}
+
+// shellOptions gives the index of the first word after a shell's options, and
+// whether -c and -s are among them.
+func (r *reading) shellOptions(name string) (i int, text, stdin bool) {
+	for i = 1; i < len(r.ws); i++ {
+		w := r.ws[i]
+		switch {
+		case !w.Certain():
+			return i, text, stdin
+		case w.Text == "--" || w.Text == "-":
+			return i + 1, text, stdin
+		case strings.HasPrefix(w.Text, "--"):
+			switch w.Text {
+			case "--rcfile", "--init-file":
+				r.because(reeve.CommandRunsProgram, w.Text+" loads a start file")
+				i++
+			case "--norc", "--noprofile", "--login", "--noediting", "--verbose", "--restricted":
+			default:
+				r.unknown(w.Text + " changes how " + name + " reads")
+			}
+		case len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+'):
+			r.shellLetters(name, w.Text, i)
+			text = text || w.Text[0] == '-' && strings.Contains(w.Text, "c")
+			stdin = stdin || w.Text[0] == '-' && strings.Contains(w.Text, "s")
+			if last := w.Text[len(w.Text)-1]; last == 'o' || last == 'O' {
+				i++
+			}
+		default:
+			return i, text, stdin
+		}
+	}
+	return i, text, stdin
 }
 
 // shellText: the word at i is a text that the shell runs.

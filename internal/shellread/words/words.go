@@ -105,6 +105,9 @@ func (r *Reader) Append(dst []Word, w *syntax.Word) []Word {
 		return append(dst, Unknown(r.Source(w)))
 	}
 	for _, a := range alternatives {
+		if len(a) == 0 {
+			continue // bash drops an empty word that nothing quotes
+		}
 		b := builder{r: r}
 		for _, p := range a {
 			b.part(p, false)
