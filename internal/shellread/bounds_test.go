@@ -9,19 +9,25 @@ import (
 )
 
 // TestHostileTextIsReadInBoundedTime: no text takes long, whatever it is made
-// of. The bound is generous, because tests share their machine; what it
-// guards against takes seconds.
+// of. Tests share their machine, so the measure is ordinary text of the same
+// length in the same run; what is guarded against takes a thousand times it.
 func TestHostileTextIsReadInBoundedTime(t *testing.T) {
 	units := []string{
 		"(", "{ ", "$(", "`", "\"$(", "${a:-", "$((", "((", "[[ (", "if a;then ", "case a in a) ", "a[", "<(", "! ", "a|", "a&&", "a;", "a\n", "while a;do ", "f(){ ", "{a,", "{1..64} ", "{a,b}", "time ", "coproc ", "\"${a:-", "((a?", "$((-", "<<a\n", "$((1+", "@(", "$[", "for a in b;do ",
 		"\\`", "a=1;", "export a=1;", "a=$b;", "f(){ a;};f;", "( \")\" ", "$(\")\"", "$((\"))\"+", "((a=", "eval 'a';", "bash -c 'a';", "bash -c \"", "sudo ", "env ", "nice ", "xargs ", "find -exec ", "timeout 1 ", "cat a/../b;", "echo $x;", "trap a 0;", "alias a=b;", "a <<<b;", "a >b;", "x+=1;", "cd a;",
 		"cd a||", "while a;do b;done;", "if a;then x=1;fi;", "case a in a)x=1;;esac;", "x=(a b);", "a 'b' \"c\" $'d' \\e;", "''", "\"\"", "$'\\x61'", "~/", "*", "[a]", "#\n", "\\\n", " ", "git -c a=b ", "sed s/a/b/;", "awk 1;", "echo ${a[", "x=$(", "set -a;", "unset f;", "local a=1;", "declare -i a=1;",
 	}
+	ordinary := time.Hour
+	for range 3 {
+		start := time.Now()
+		Read(strings.Repeat("go build ./... && go test ./internal/x -run 'TestFoo|TestBar' | tail -n 30\n", MaxText/80), testAt)
+		ordinary = min(ordinary, time.Since(start))
+	}
 	slowest, which := time.Duration(0), ""
 	for _, u := range units {
-		for _, n := range []int{2 << 10, 16 << 10, MaxText} {
+		for _, n := range []int{16 << 10, MaxText} {
 			text := strings.Repeat(u, n/len(u))
-			for _, closed := range []string{text, text + "p", "p " + text, "bash -c " + quote(text)} {
+			for _, closed := range []string{text, text + "p", "bash -c " + quote(text)} {
 				start := time.Now()
 				effects := Read(closed, testAt)
 				if d := time.Since(start); d > slowest {
@@ -38,9 +44,9 @@ func TestHostileTextIsReadInBoundedTime(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("the slowest text took %v: %s", slowest, which)
-	if slowest > 2*time.Second {
-		t.Errorf("%s took %v", which, slowest)
+	t.Logf("the slowest text took %v: %s; ordinary text of that length takes %v", slowest, which, ordinary)
+	if slowest > 100*ordinary {
+		t.Errorf("%s took %v; ordinary text of that length takes %v", which, slowest, ordinary)
 	}
 }
 
