@@ -195,8 +195,10 @@ func TestDescentIsFollowedAndDoubtCounts(t *testing.T) {
 	if Descends(os.Getpid(), func(p Process) bool { return p.PID == cmd.Process.Pid }) {
 		t.Error("a parent is seen as descending from its child")
 	}
-	if !Descends(1<<22+7, none) {
-		t.Error("a process that cannot be looked at counts as a person's")
+	for _, pid := range []int{1<<22 + 7, 0, -1} {
+		if !Descends(pid, none) {
+			t.Errorf("process %d, which cannot be looked at, counts as a person's", pid)
+		}
 	}
 	reused := Process{self.PID, self.Start + 1}
 	if Descends(os.Getpid(), func(p Process) bool { return p == reused }) {

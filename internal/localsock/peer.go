@@ -43,8 +43,12 @@ func Look(pid int) (p Process, parent int, name string, err error) {
 
 // Descends reports whether the process pid is, or descends from, one that is
 // reports true for. What cannot be looked at counts as descending: the answer
-// decides who may act for a person.
+// decides who may act for a person. The kernel gives the number 0 to a process
+// that it cannot show us.
 func Descends(pid int, is func(Process) bool) bool {
+	if pid <= 0 {
+		return true
+	}
 	for depth := 0; pid > 0; depth++ {
 		p, parent, _, err := Look(pid)
 		if err != nil || depth > 256 || is(p) {

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -205,7 +206,7 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		return
 	}
 	if personal[req.Method] {
-		if err := s.Governed.Person(peer); err != nil {
+		if err := s.person(peer); err != nil {
 			out.end(nil, fmt.Errorf("%s: %w", req.Method, err))
 			return
 		}
@@ -256,6 +257,20 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		out.end(nil, fmt.Errorf("%w: the daemon has no method %q", reeve.ErrUsage, req.Method))
 	}
 }
+
+// person returns nil where the peer may act for a person, or why not.
+func (s *Server) person(peer localsock.Peer) error {
+	var clients []string
+	for _, one := range s.Sessions.List() {
+		if hookClients[one.Client] && !slices.Contains(clients, one.Client) {
+			clients = append(clients, one.Client)
+		}
+	}
+	return s.Governed.Person(peer, clients)
+}
+
+// hookClients are the clients with a hook; other sessions are a person's own.
+var hookClients = map[string]bool{"claude": true}
 
 // personal are the methods that act for a person.
 var personal = map[string]bool{

@@ -60,7 +60,7 @@ func (s *Server) invocation(e wire.Exec, person error) (*reeve.Invocation, error
 // exec runs one tool. Questions about this very call go to the caller where it
 // can put them to a person.
 func (s *Server) exec(ctx context.Context, peer localsock.Peer, e wire.Exec, out *reply) (wire.Executed, error) {
-	inv, err := s.invocation(e, s.Governed.Person(peer))
+	inv, err := s.invocation(e, s.person(peer))
 	if err != nil {
 		return wire.Executed{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,11 @@ import (
 )
 
 // Governed knows the processes that agents run in. The zero value knows none.
+//
+// A process that called a hook is known for as long as the daemon lives. A
+// daemon that begins anew knows from its sessions which clients have called,
+// and takes every process of such a client for an agent's until it has called
+// again: an agent gains nothing by ending the daemon.
 type Governed struct {
 	mu    sync.Mutex
 	procs map[localsock.Process]bool
@@ -45,19 +51,30 @@ func (g *Governed) forgetDead() {
 	}
 }
 
-// Person returns nil where the peer may act for a person, or why not.
+// Person returns nil where the peer may act for a person, or why not. clients
+// are the clients whose hook was ever answered here.
 //
-// BUG: a process that an agent starts without a boundary can detach itself
-// from its ancestors (fork twice, new process session) and is then taken for a
-// person's. Inside a session's boundary the control socket does not exist;
-// docs/threat-model.md says so.
-func (g *Governed) Person(peer localsock.Peer) error {
+// BUG: a process that an agent starts without a boundary and that outlives its
+// starter (a job in the background is enough) has lost its ancestors and is
+// then taken for a person's. Inside a session's boundary the control socket
+// does not exist; docs/threat-model.md says so.
+func (g *Governed) Person(peer localsock.Peer, clients []string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if localsock.Descends(peer.PID, func(p localsock.Process) bool { return g.procs[p] }) {
+	if localsock.Descends(peer.PID, func(p localsock.Process) bool { return g.procs[p] || ofClient(p.PID, clients) }) {
 		return fmt.Errorf("%w: process %d was started by an agent; a person does this in a shell of their own", reeve.ErrPresence, peer.PID)
 	}
 	return nil
+}
+
+// ofClient reports whether a process runs one of the clients. One that is gone
+// by now runs none: its children have another parent already.
+func ofClient(pid int, clients []string) bool {
+	if len(clients) == 0 {
+		return false
+	}
+	_, _, name, err := localsock.Look(pid)
+	return err == nil && slices.ContainsFunc(clients, func(c string) bool { return isClient(pid, name, c) })
 }
 
 // Saw marks the client that called its hook: the nearest ancestor of the peer
