@@ -46,10 +46,14 @@ func (j *judge) host(e *reeve.Effect) {
 	j.add(j.byDefault(subject, column, true))
 }
 
-// other judges an effect that is neither a path, a command nor a host.
+// other judges an effect that is neither a path, a command nor a host. The
+// tier read speaks for an unknown effect only where a person, or the class of
+// tools whose effects nobody knows, puts the tool there: a reader of ours or of
+// a client has its tier for the effects it names.
 func (j *judge) other(e *reeve.Effect) {
 	subject, column := e.Kind.String(), reeve.ColumnTool
-	reads := e.Kind == reeve.EffectUnknown && j.tier == reeve.TierRead
+	_, named := j.set.Tier(j.in.Tool)
+	reads := e.Kind == reeve.EffectUnknown && j.tier == reeve.TierRead && (named || j.in.Class == tool.ClassMCP)
 	if reads {
 		column = reeve.ColumnRead
 	}

@@ -395,6 +395,10 @@ ask = ["mcp__db__query(*drop table*)"]
 		{"a client's tool", call("claude:task"), reeve.Allow, "task"},
 		{"unknown", call("mcp__new__thing", unknown), reeve.Ask, "default"},
 	})
+	verdicts(t, `tiers = {"claude:task" = "read"}`, []verdictCase{
+		{"a reader's unknown effect is not what its tier speaks of", call("grep", unknown), reeve.Ask, "default"},
+		{"what a person puts in the tier is", call("claude:task", unknown), reeve.Allow, "tier read"},
+	})
 }
 
 func TestConditionsNarrowARule(t *testing.T) {
