@@ -80,10 +80,11 @@ kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve
 jail/pty                    : reeve
+jail/plant       part       : jail jail/tree jail/gitconf
 jail/bwrap       exec       : reeve permit jail jail/seccomp
 jail/probe       net exec   : reeve permit jail
 jail/host        exec       : reeve permit jail
-jail/jailtest    net exec test : reeve permit jail jail/probe jail/pty
+jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty
 
 tool/patch       pure part  :
 tool/files                  : reeve tool tool/patch safepath safepath/beneath
@@ -99,7 +100,7 @@ client                      : reeve localsock wire approval config
 ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
-ingress/run                 : reeve jail session tool/launch wire
+ingress/run                 : reeve jail jail/plant session tool/launch wire
 ingress/install             : reeve durable
 
 testuser         exec test  :

@@ -35,6 +35,9 @@ func cmdRun(env *cmdEnv, args []string) int {
 		return code
 	}
 	r.Argv, r.Dir, r.Env = f.Args(), env.Dir, os.Environ()
+	old := syscall.Umask(0o077)
+	syscall.Umask(old)
+	r.Umask = uint32(old)
 	if len(r.Argv) == 0 {
 		return usage(env, "no program was named; write reeve run -- CMD")
 	}
@@ -67,6 +70,7 @@ func cmdRun(env *cmdEnv, args []string) int {
 		return fail(env, err)
 	}
 	for i, line := range end.Receipt {
+		line = cell(line, 0) // a name in it may be the program's choice
 		if i == 0 {
 			line = "reeve: " + line
 		} else {

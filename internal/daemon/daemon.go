@@ -30,6 +30,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/api"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/redact"
@@ -196,7 +197,7 @@ func (d *Daemon) wire() error {
 		Hook: newHookDoor(d, mode),
 		Run: &rundoor.Door{
 			Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.wall, Launch: d.tools.launch, Now: time.Now, NewID: newID,
-			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: d.opt.Paths.State, Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
+			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
 			Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
 		},
 	}
@@ -209,6 +210,12 @@ func own(p config.Paths) []string { return []string{p.Config, p.State, p.Data, "
 
 // cacheDir is where tools inside a boundary may keep what they build.
 func cacheDir(p config.Paths) string { return filepath.Join(p.State, "cache") }
+
+// quarantineDir is where things are moved that a run planted.
+func quarantineDir(p config.Paths) string { return filepath.Join(p.State, "quarantine") }
+
+// runsDir is where runs are noted while they last.
+func runsDir(p config.Paths) string { return filepath.Join(p.State, "runs") }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
@@ -228,6 +235,11 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 		return err
 	}
 	d.closeLeftovers(ctx)
+	for _, left := range plant.Leftover(runsDir(d.opt.Paths)) { // before anything can run there again
+		for _, line := range left.Lines("") {
+			fmt.Fprintf(d.opt.Log, "%s after a run that was cut off: %s\n", time.Now().UTC().Format(time.RFC3339), redact.Visible(line))
+		}
+	}
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer endWork()
 	var accepting sync.WaitGroup

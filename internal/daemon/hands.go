@@ -9,6 +9,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/host"
+	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -33,17 +34,21 @@ func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []
 	}
 	none := jail.NetNone
 	plan, err := profile.Plan(
-		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Quarantine: h.paths.State, Env: os.Environ()},
+		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Quarantine: quarantineDir(h.paths), Env: os.Environ()},
 		jail.Options{Argv: argv, Write: h.conf.Sandbox.Write, Net: &none, Set: env})
 	if err != nil {
 		return jail.Captured{}, err
 	}
-	before := jail.Snapshot(plan, time.Now())
-	out, err := jail.Output(ctx, h.wall, c.Permit, c.Digest, plan, argv, limits)
-	if q := before.Quarantine(); len(q.Quarantined) > 0 {
-		note := "reeve: moved out of the workspace, since it would steer programs: " + strings.Join(q.Quarantined, ", ")
-		out.Stderr.Text += note + "\n"
+	before := plant.Snapshot(plan, time.Now())
+	forget, err := before.Note(runsDir(h.paths))
+	if err != nil {
+		return jail.Captured{}, err
 	}
+	out, err := jail.Output(ctx, h.wall, c.Permit, c.Digest, plan, argv, limits)
+	for _, line := range before.Quarantine().Lines(plan.Workspace) {
+		out.Stderr.Text += "reeve: " + line + "\n"
+	}
+	forget()
 	return out, err
 }
 

@@ -95,7 +95,7 @@ func cliOf(argv []string) *agentCLI {
 // read-only that would start a program in the next run outside. The folder of
 // the CLI that is started is made where it is missing, as the CLI itself would
 // do at its first start: inside, the home directory is read-only.
-func grantAgentState(plan *Plan, at Place, argv []string, r roots) {
+func (p Profile) grantAgentState(plan *Plan, at Place, argv []string, r roots) {
 	started := cliOf(argv)
 	for i, cli := range agentCLIs {
 		dir := filepath.Join(r.home, cli.folder)
@@ -118,6 +118,11 @@ func grantAgentState(plan *Plan, at Place, argv []string, r roots) {
 		g := guard{plan: plan, root: real}
 		for _, pattern := range append(cli.starts, steering...) {
 			g.pattern(filepath.Join(real, pattern))
+		}
+		if git := filepath.Join(real, ".git"); exists(git) {
+			p.protectGit(g, git, r)
+		} else {
+			g.name(git)
 		}
 		for _, name := range cli.private {
 			g.private(filepath.Join(real, name))
@@ -154,6 +159,11 @@ func (g guard) private(path string) {
 	case tree.Within(g.root, path):
 		g.name(path)
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // mine reports whether a file belongs to the account we run as.

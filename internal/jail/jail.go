@@ -45,7 +45,8 @@ type Plan struct {
 	NoUnix     bool     // no unix sockets to the outside (strict)
 	Env        []string // the whole environment, NAME=value
 	Limits     Limits
-	Repos      []Repo   // repositories below the workspace when the plan was made
+	Repos      []Repo   // repositories below Trees when the plan was made
+	Trees      []string // writable directories that hold work: they are looked through for repositories before and after the run
 	Quarantine string   // where what appeared is moved to; below Reeve's own state
 	Notes      []string // what a person should know of this plan: folded, skipped, granted by finding
 }
@@ -59,12 +60,8 @@ type Expose struct {
 // Link is a symbolic link and what it read when the plan was made.
 type Link struct{ Path, Target string }
 
-// Repo is a git repository inside the workspace: the path of its .git and the
-// inode it had, by which a replaced one is known.
-type Repo struct {
-	Git   string
-	Inode uint64
-}
+// Repo is a git repository: the path of its git directory.
+type Repo struct{ Git string }
 
 // Limits bound what one process tree may use. Zero means the wall's default.
 type Limits struct {
@@ -80,6 +77,7 @@ type Cmd struct {
 	Argv                  []string
 	Stdin, Stdout, Stderr *os.File
 	TTY                   *os.File // becomes the controlling terminal, with the three streams, when set
+	Umask                 uint32   // of the program; 0 = ours, which keeps everything private
 }
 
 // Process is a running tree. Wait returns after the whole tree is gone.

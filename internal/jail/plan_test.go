@@ -182,13 +182,21 @@ func TestWhatStartsProgramsIsProtectedPresentOrNot(t *testing.T) {
 	h := newHouse(t)
 	h.put(t, "home/work/ws/.git/config", "home/work/ws/.git/hooks/pre-commit", "home/work/ws/.git/HEAD", "home/work/ws/.vscode/tasks.json",
 		"home/work/ws/deep/er/.git/config", "home/work/ws/deep/er/.envrc", "home/work/ws/.git/modules/a/b/HEAD", "home/work/ws/.git/modules/a/b/config",
-		"home/work/ws/.git/worktrees/w/commondir", "home/work/ws/node_modules/pkg/.git/config", "home/work/ws/.githooks/x")
+		"home/work/ws/.git/worktrees/w/commondir", "home/work/ws/node_modules/pkg/.git/config", "home/work/ws/.githooks/x",
+		"home/work/ws/.husky/pre-commit", "home/work/ws/bare/HEAD", "home/work/ws/bare/config", "home/work/ws/bare/objects/x", "home/work/ws/bare/refs/x",
+		"home/lib/.git/config", "home/lib/.git/HEAD", "home/lib/.idea/x", "home/.claude/.git/config")
 	if err := os.WriteFile(filepath.Join(h.ws, ".git/config"), []byte("[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.inc\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plan := h.plan(t, "agent", Options{})
+	lib := filepath.Join(h.home, "lib")
+	plan := h.plan(t, "agent", Options{Write: []string{lib}})
+	for _, want := range []string{filepath.Join(lib, ".git/config"), filepath.Join(lib, ".idea"), filepath.Join(h.home, ".claude/.git/config")} {
+		if !slices.Contains(plan.Protect, want) {
+			t.Errorf("%s is not protected: %v", want, plan.Protect)
+		}
+	}
 	protect, pin, absent := under(h.ws, plan.Protect), under(h.ws, plan.Pin), under(h.ws, plan.Absent)
-	for _, want := range []string{".git/config", ".git/hooks", ".vscode", "deep/er/.git/config", "deep/er/.envrc", ".git/modules/a/b/config", ".git/worktrees/w/commondir", ".githooks"} {
+	for _, want := range []string{".git/config", ".git/hooks", ".vscode", "deep/er/.git/config", "deep/er/.envrc", ".git/modules/a/b/config", ".git/worktrees/w/commondir", ".githooks", ".husky", "bare/config"} {
 		if !slices.Contains(protect, want) {
 			t.Errorf("%s is not protected: %v", want, protect)
 		}
@@ -206,7 +214,7 @@ func TestWhatStartsProgramsIsProtectedPresentOrNot(t *testing.T) {
 	if slices.ContainsFunc(protect, func(p string) bool { return strings.HasPrefix(p, "node_modules") }) {
 		t.Errorf("installed packages were entered: %v", protect)
 	}
-	if len(plan.Repos) != 2 {
+	if len(plan.Repos) != 5 {
 		t.Errorf("repositories: %+v", plan.Repos)
 	}
 }

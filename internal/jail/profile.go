@@ -103,9 +103,9 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 		plan.Net = *opts.Net
 	}
 	if p.AgentState {
-		grantAgentState(&plan, at, opts.Argv, roots)
+		p.grantAgentState(&plan, at, opts.Argv, roots)
 	}
-	p.protectWorkspace(&plan, roots)
+	p.protectRoots(&plan, roots)
 	showThroughPrivate(&plan, roots)
 	if err := p.mask(&plan, at, opts, roots); err != nil {
 		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)

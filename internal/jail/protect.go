@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/reeve-gate/reeve/internal/jail/gitconf"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
@@ -13,12 +12,14 @@ import (
 
 // ProtectedNames are the files and directories at the root of a working tree
 // that start programs, or steer the tools that do (A17, Y67): settings of
-// agents and editors, and the start files of shells.
+// agents and editors, and the files that shells and package managers obey.
 func ProtectedNames() []string {
 	return []string{
-		".a3s", ".agents", ".aider.conf.yml", ".claude", ".codex", ".gemini", ".idea", ".mcp.json", ".reeve", ".vscode",
-		".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".envrc", ".gitconfig", ".profile", ".ripgreprc",
-		".zlogin", ".zprofile", ".zshenv", ".zshrc",
+		".a3s", ".agents", ".aider.conf.yml", ".claude", ".claude.json", ".codex", ".continue", ".cursor", ".gemini", ".mcp.json",
+		".opencode", ".reeve", ".roo", ".windsurf",
+		".devcontainer", ".envrc", ".husky", ".idea", ".vscode", ".zed",
+		".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".gitconfig", ".inputrc", ".pnpmfile.cjs", ".profile", ".ripgreprc",
+		".yarnrc", ".yarnrc.yml", ".zlogin", ".zlogout", ".zprofile", ".zshenv", ".zshrc", "bunfig.toml",
 	}
 }
 
@@ -28,20 +29,40 @@ func ProtectedNames() []string {
 // (CVE-2026-40068).
 var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "info/attributes"}
 
-// protectWorkspace fills in what stays read-only inside the workspace, the
-// repositories it found, and the sockets that must not be reached.
-func (p Profile) protectWorkspace(plan *Plan, r roots) {
-	found := tree.Look(plan.Workspace)
-	if found.Cut {
-		plan.Notes = append(plan.Notes, "the workspace is very large: repositories deep inside it were not looked for")
+// protectRoots fills in what stays read-only inside the workspace and every
+// further directory that a person made writable, the repositories found there,
+// and the sockets that must not be reached (Y67: of each working repository).
+func (p Profile) protectRoots(plan *Plan, r roots) {
+	p.protectRoot(plan, r, plan.Workspace, plan.ReadOnly)
+	for _, root := range r.write {
+		p.protectRoot(plan, r, root, false)
 	}
-	bases := []string{plan.Workspace}
+	for _, e := range plan.Expose {
+		for _, root := range append([]string{plan.Workspace}, r.write...) {
+			if tree.Within(root, e.From) && root != e.From && !e.Write {
+				// Shown inside means used inside, and Reeve's own program is
+				// used outside too: nothing may be put in its place.
+				guard{plan: plan, root: root}.protect(e.From)
+			}
+		}
+	}
+}
+
+func (p Profile) protectRoot(plan *Plan, r roots, root string, readOnly bool) {
+	found := tree.Look(root)
+	if found.Cut {
+		plan.Notes = append(plan.Notes, root+" is very large: repositories deep inside it were not looked for")
+	}
+	if !readOnly {
+		plan.Trees = append(plan.Trees, root)
+	}
+	bases := []string{root}
 	for _, git := range found.Gits {
-		if dir := filepath.Dir(git); dir != plan.Workspace {
+		if dir := filepath.Dir(git); dir != root {
 			bases = append(bases, dir)
 		}
 	}
-	g := guard{plan: plan, root: plan.Workspace}
+	g := guard{plan: plan, root: root}
 	for _, base := range bases {
 		for _, name := range ProtectedNames() {
 			g.name(filepath.Join(base, name))
@@ -50,12 +71,15 @@ func (p Profile) protectWorkspace(plan *Plan, r roots) {
 	for _, git := range found.Gits {
 		p.protectGit(g, git, r)
 	}
+	for _, dir := range found.Bare {
+		plan.Repos = append(plan.Repos, Repo{Git: dir})
+		g.pin(dir)
+		g.gitDir(dir)
+	}
 	if p.WholeGit && len(found.Gits) == 0 {
-		g.name(filepath.Join(plan.Workspace, ".git"))
+		g.name(filepath.Join(root, ".git"))
 	}
-	for _, s := range found.Sockets {
-		plan.Mask = append(plan.Mask, s)
-	}
+	plan.Mask = append(plan.Mask, found.Sockets...)
 }
 
 // protectGit guards one .git: a directory, the pointer file of a linked
@@ -65,7 +89,7 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 	if err != nil {
 		return
 	}
-	g.plan.Repos = append(g.plan.Repos, Repo{Git: git, Inode: inode(info)})
+	g.plan.Repos = append(g.plan.Repos, Repo{Git: git})
 	if p.WholeGit || !info.IsDir() {
 		g.name(git)
 	}
@@ -82,6 +106,7 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 		}
 		g.plan.Write = tree.Outermost(append(g.plan.Write, common))
 		g.plan.Notes = append(g.plan.Notes, "this is a linked worktree of "+filepath.Dir(common)+": its .git is writable, save what it executes")
+		g.plan.Trees = append(g.plan.Trees, common)
 		guard{plan: g.plan, root: common}.gitDir(common)
 	}
 }
@@ -90,38 +115,20 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 // the shared git directory, if that one names this worktree in turn: only
 // somebody who could write there can have made it so.
 func registeredWorktree(pointer string) (common string, ok bool) {
-	dir := pointedTo(pointer, "gitdir:")
+	dir := tree.PointedTo(pointer, "gitdir:")
 	if dir == "" || filepath.Base(filepath.Dir(dir)) != "worktrees" {
 		return "", false
 	}
 	common = filepath.Dir(filepath.Dir(dir))
-	back, err := tree.Canonical(pointedTo(filepath.Join(dir, "gitdir"), ""))
+	back, err := tree.Canonical(tree.PointedTo(filepath.Join(dir, "gitdir"), ""))
 	if err != nil || back != pointer {
 		return "", false
 	}
-	if pointedTo(filepath.Join(dir, "commondir"), "") != common {
+	if tree.PointedTo(filepath.Join(dir, "commondir"), "") != common {
 		return "", false
 	}
 	real, err := tree.CanonicalDir(common)
 	return real, err == nil && real == common
-}
-
-// pointedTo reads the path that a one-line file holds behind a prefix; a
-// relative one stands below the directory of the file.
-func pointedTo(file, prefix string) string {
-	text, err := tree.ReadSmall(file, 2*tree.MaxPath)
-	if err != nil {
-		return ""
-	}
-	line, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
-	line = strings.TrimPrefix(line, " ")
-	if !ok || line == "" || strings.ContainsAny(line, "\n\x00") {
-		return ""
-	}
-	if !filepath.IsAbs(line) {
-		line = filepath.Join(filepath.Dir(file), line)
-	}
-	return filepath.Clean(line)
 }
 
 // guard adds protected names below one writable root to a plan.
@@ -204,13 +211,6 @@ func (g guard) modules(dir string, depth int) {
 		}
 		g.modules(sub, depth+1)
 	}
-}
-
-func inode(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
-	}
-	return 0
 }
 
 // configuredPaths are the files and directories that a git directory's

@@ -231,6 +231,7 @@ type Run struct {
 	Rows      uint16   `json:"rows,omitzero"`
 	Cols      uint16   `json:"cols,omitzero"`
 	NoReceipt bool     `json:"no_receipt,omitzero"`
+	Umask     uint32   `json:"umask,omitzero"` // 0 = everything private
 }
 
 // Started is the body of EventStarted.

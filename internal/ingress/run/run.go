@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -50,6 +52,7 @@ type Door struct {
 	Own        []string // Reeve's own directories, hidden inside
 	Cache      string   // below Own: what tools keep between runs
 	Quarantine string   // below Own: where what a run planted is moved
+	Runs       string   // where runs are noted while they last, for a start after a kill
 	Write      []string // configured for every run
 	Pass       []string
 	Profile    string
@@ -113,7 +116,7 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	if err != nil {
 		return wire.Ran{}, err
 	}
-	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2]}}
+	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask}}
 	var master *os.File
 	if r.TTY {
 		if master, job.Cmd.TTY, err = terminal(r.Rows, r.Cols); err != nil {
@@ -132,9 +135,14 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	inv := &reeve.Invocation{ID: d.NewID(), Session: one.ID, Actor: reeve.ActorUser, Channel: reeve.ChannelCLI, Origin: reeve.OriginHost,
 		Tool: launch.Name, Args: args, Dir: plan.Dir}
 	defer d.Launch.Give(inv.ID, job)()
-	before := jail.Snapshot(plan, begin)
+	before := plant.Snapshot(plan, begin)
+	forget, err := before.Note(d.Runs)
+	if err != nil {
+		return wire.Ran{}, err
+	}
 	dec, res := d.Kernel.Do(ctx, inv)
 	after := before.Compare(ctx)
+	forget()
 	switch {
 	case dec.Verdict != reeve.Allow:
 		return wire.Ran{}, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)
@@ -158,7 +166,7 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
-	opts := jail.Options{Argv: r.Argv, Write: append(r.Write[:len(r.Write):len(r.Write)], d.Write...), ReadOnly: r.ReadOnly,
+	opts := jail.Options{Argv: r.Argv, Write: slices.Concat(absolute(r.Write, r.Dir), d.Write), ReadOnly: r.ReadOnly,
 		Pass: append(r.PassEnv[:len(r.PassEnv):len(r.PassEnv)], d.Pass...), Set: []string{"REEVE_SESSION=" + one.ID}}
 	switch r.Net {
 	case "":
@@ -194,6 +202,17 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 	return plan, args, nil
 }
 
+// absolute reads the paths that a person typed from where they typed them.
+func absolute(paths []string, dir string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		if out[i] = p; p != "" && !filepath.IsAbs(p) {
+			out[i] = filepath.Join(dir, p)
+		}
+	}
+	return out
+}
+
 // terminal opens a pseudo-terminal of the caller's size.
 func terminal(rows, cols uint16) (master, slave *os.File, err error) {
 	master, slave, err = pty.Open()
@@ -211,7 +230,7 @@ func terminal(rows, cols uint16) (master, slave *os.File, err error) {
 }
 
 // receipt says what happened, in lines for a person.
-func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after jail.Changes, t session.Tally) []string {
+func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after plant.Changes, t session.Tally) []string {
 	lines := []string{
 		fmt.Sprintf("%s in profile %s, exit %d", took.Round(10*time.Millisecond), plan.Profile, exit.Code),
 		fmt.Sprintf("decided: %d allowed, %d asked, %d denied", t.Allowed, t.Asked, t.Denied),
@@ -220,18 +239,9 @@ func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after jail.Chan
 	for _, r := range t.Refusals {
 		lines = append(lines, "refused: "+r)
 	}
-	for _, q := range after.Quarantined {
-		lines = append(lines, "moved out of the workspace, since it would steer programs: "+relative(plan.Workspace, q))
-	}
+	lines = append(lines, after.Lines(plan.Workspace)...)
 	if len(exit.Unheld) > 0 {
 		lines = append(lines, "limits not held here: "+strings.Join(exit.Unheld, ", "))
 	}
 	return append(lines, plan.Notes...)
-}
-
-func relative(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }

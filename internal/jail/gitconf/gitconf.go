@@ -149,6 +149,18 @@ func Harmless(text []byte) bool {
 	return ok && !slices.ContainsFunc(settings, func(s Setting) bool { return !s.harmless() })
 }
 
+// HarmlessSince reports whether every setting of a configuration either stood
+// in the former one or is harmless. Texts that cannot be read for certain
+// never are, unless they are equal.
+func HarmlessSince(former, text []byte) bool {
+	if len(text) > MaxSize {
+		return false
+	}
+	old, ok := Parse(former)
+	settings, ok2 := Parse(text)
+	return ok && ok2 && !slices.ContainsFunc(settings, func(s Setting) bool { return !s.harmless() && !slices.Contains(old, s) })
+}
+
 func (s Setting) harmless() bool {
 	return harmlessKeys[generalKey(s.Key)] && !runsHelper(s) && !strings.ContainsAny(s.Value, "\n\r\x00")
 }
@@ -157,13 +169,28 @@ func (s Setting) harmless() bool {
 // spelling that cannot be read in two ways.
 func HarmlessPart(text []byte) []byte {
 	settings, _ := Parse(text)
+	return write(slices.DeleteFunc(settings, func(s Setting) bool { return !s.harmless() }))
+}
+
+// Merge writes the settings that stood in the former configuration and the
+// harmless ones that the text added. ok is false where one of them cannot be
+// written anew for certain.
+func Merge(former, text []byte) (merged []byte, ok bool) {
+	kept, ok := Parse(former)
+	settings, _ := Parse(text)
+	for _, s := range settings {
+		if s.harmless() && !slices.Contains(kept, s) {
+			kept = append(kept, s)
+		}
+	}
+	return write(kept), ok && !slices.ContainsFunc(kept, func(s Setting) bool { return strings.ContainsAny(s.Key+s.Value, "\n\r\x00") })
+}
+
+func write(settings []Setting) []byte {
 	var b strings.Builder
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for _, s := range settings {
 		first, last := strings.IndexByte(s.Key, '.'), strings.LastIndexByte(s.Key, '.')
-		if !s.harmless() {
-			continue
-		}
 		b.WriteString("[" + s.Key[:first])
 		if last > first {
 			b.WriteString(` "` + quote.Replace(s.Key[first+1:last]) + `"`)

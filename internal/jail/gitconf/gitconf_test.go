@@ -154,3 +154,27 @@ func TestGitReadsNothingElse(t *testing.T) {
 		t.Errorf("only %d of the texts were called harmless: the test says little", harmless)
 	}
 }
+
+func TestAFormerConfigurationTakesOnlyHarmlessAdditions(t *testing.T) {
+	former := "[core]\n\tbare = false\n[alias]\n\tx = !mine\n"
+	for _, c := range []struct {
+		text string
+		fine bool
+	}{
+		{former, true},
+		{former + "[user]\n\tname = A\n", true},
+		{"[user]\n\tname = A\n", true},
+		{former + "[core]\n\tfsmonitor = evil\n", false},
+		{"[alias]\n\tx = !other\n", false},
+		{former + "[", false},
+	} {
+		if got := HarmlessSince([]byte(former), []byte(c.text)); got != c.fine {
+			t.Errorf("%q: %v, want %v", c.text, got, c.fine)
+		}
+	}
+	got, ok := Merge([]byte(former), []byte("[user]\n\tname = A\n[core]\n\tfsmonitor = evil\n"))
+	want := "[core]\n\tbare = \"false\"\n[alias]\n\tx = \"!mine\"\n[user]\n\tname = \"A\"\n"
+	if !ok || string(got) != want {
+		t.Errorf("merged %q %v, want %q", got, ok, want)
+	}
+}

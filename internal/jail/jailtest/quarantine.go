@@ -5,11 +5,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/plant"
 )
 
 // git runs the host's git in a directory, with nothing of the person's.
@@ -72,6 +74,31 @@ func Quarantine(t *testing.T, wall jail.Wall) {
 			script: "mkdir -p .git/modules/m/hooks; echo x > .git/modules/m/HEAD; echo x > .git/modules/m/hooks/post-update; printf '[core]\\n\\tsshCommand = evil\\n' > .git/modules/m/config",
 			moved:  []string{".git/modules/m/config", ".git/modules/m/hooks/post-update"},
 		},
+		"what keeps its owner out": {
+			script: "mkdir .vscode; echo x > .vscode/tasks.json; chmod 0555 .vscode; mkdir d; git init -q d/new; printf '#!/bin/sh\\n' > d/new/.git/hooks/pre-commit; chmod 0311 d/new/.git/hooks d; " +
+				"mkdir -p $HOME/.claude/hooks; echo x > $HOME/.claude/hooks/h; chmod 0555 $HOME/.claude/hooks; echo '{}' > $HOME/.claude/settings.json; chmod 0 $HOME/.claude",
+			moved: []string{".vscode", "d/new/.git/hooks/pre-commit", "~/.claude/hooks", "~/.claude/settings.json"},
+		},
+		"a whole repository in a worktree's place": {
+			script: "mkdir -p .git/worktrees sub; git init -q --bare .git/worktrees/x; git -C .git/worktrees/x config core.fsmonitor evil; echo 'gitdir: ../.git/worktrees/x' > sub/.git",
+			moved:  []string{".git/worktrees/x/config"},
+		},
+		"a submodule below another": {
+			script: "mkdir sub; git init -q --bare .git/modules/a; git init -q --bare .git/modules/a/b; git -C .git/modules/a/b config core.fsmonitor evil; echo 'gitdir: ../.git/modules/a/b' > sub/.git",
+			moved:  []string{".git/modules/a/b/config"},
+		},
+		"a bare repository among the files": {
+			script: "git init -q --bare docs; git -C docs config core.fsmonitor evil; git -C docs config core.worktree .",
+			moved:  []string{"docs/config"},
+		},
+		"a repository where nobody looks": {
+			script: "p=a/b/c/d/e/f/g/h/i/j/k/l/m/n; for r in $p .git/x; do mkdir -p $r; git init -q $r; printf '#!/bin/sh\\n' > $r/.git/hooks/pre-commit; done",
+			moved:  []string{".git/x/.git/hooks/pre-commit", "a/b/c/d/e/f/g/h/i/j/k/l/m/n/.git/hooks/pre-commit"},
+		},
+		"names that look like more than one": {
+			script: "touch \"$HOME/.claude/settings$(printf '\\033')[31m\nx.json\"",
+			moved:  []string{"~/.claude/settings\x1b[31m\nx.json"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := NewBench(t, wall)
@@ -114,6 +141,61 @@ func Quarantine(t *testing.T, wall jail.Wall) {
 			t.Error("the directory behind the link was written")
 		}
 	})
+	t.Run("a directory moved and made anew where mounts are too many", func(t *testing.T) {
+		b := NewBench(t, wall)
+		for i := range 14 {
+			git(t, b.Workspace, "init", "-q", "r"+strconv.Itoa(i))
+		}
+		got := b.planted(t, "agent", "mv r3 old; git init -q r3; printf '#!/bin/sh\\n' > r3/.git/hooks/pre-commit; git -C r3 config core.fsmonitor evil; echo evil > r3/.envrc")
+		if !slices.Equal(got, []string{"r3/.envrc", "r3/.git/config", "r3/.git/hooks"}) {
+			t.Errorf("moved %v", got)
+		}
+	})
+	t.Run("a protection that a program outside took off", func(t *testing.T) {
+		b := NewBench(t, wall)
+		b.repository(t)
+		b.Put(t, filepath.Join(b.Workspace, ".envrc"), "mine\n")
+		outside := func() {
+			git(t, b.Workspace, "config", "user.name", "person")
+			b.Put(t, filepath.Join(b.Workspace, "new"), "mine\n")
+			if err := os.Rename(filepath.Join(b.Workspace, "new"), filepath.Join(b.Workspace, ".envrc")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.whileInside(t, outside, "git config core.fsmonitor evil; echo evil > .envrc")
+		if got := git(t, b.Workspace, "config", "--local", "user.name"); got != "person\n" {
+			t.Errorf("the person's own setting is lost: %q", got)
+		}
+		text, err := os.ReadFile(filepath.Join(b.Workspace, ".git/config"))
+		if err != nil || strings.Contains(string(text), "evil") {
+			t.Errorf("%v: %s", err, text)
+		}
+		if text, err := os.ReadFile(filepath.Join(b.Workspace, ".envrc")); err != nil || string(text) != "mine\n" {
+			t.Errorf("%v: %s", err, text)
+		}
+	})
+	t.Run("a second directory of work", func(t *testing.T) {
+		b := NewBench(t, wall)
+		b.repository(t)
+		lib := filepath.Join(filepath.Dir(b.Workspace), "lib")
+		if err := os.Mkdir(lib, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		git(t, lib, "init", "-q")
+		none := jail.NetNone
+		plan := b.Plan(t, "agent", jail.Options{Net: &none, Write: []string{lib}})
+		before := plant.Snapshot(plan, time.Now())
+		b.Shell(t, plan, jail.Limits{}, "cd "+lib+"; git config core.fsmonitor evil; echo x > .git/hooks/pre-commit; echo x > .envrc; echo x > fine")
+		if got := before.Quarantine().Quarantined; !slices.Equal(got, []string{filepath.Join(lib, ".envrc")}) {
+			t.Errorf("moved %v", got)
+		}
+		if text, _ := os.ReadFile(filepath.Join(lib, ".git/config")); strings.Contains(string(text), "evil") {
+			t.Errorf("%s", text)
+		}
+		if _, err := os.Stat(filepath.Join(lib, ".git/hooks/pre-commit")); err == nil {
+			t.Error("a hook was planted")
+		}
+	})
 	t.Run("a whole repository in strict", func(t *testing.T) {
 		b := NewBench(t, wall)
 		if got := b.planted(t, "strict", "git init -q ."); !slices.Equal(got, []string{".git"}) {
@@ -131,12 +213,46 @@ func Quarantine(t *testing.T, wall jail.Wall) {
 	})
 }
 
+// whileInside runs a script inside after outside was called while its
+// boundary stands, and does what follows a run.
+func (b *Bench) whileInside(t *testing.T, outside func(), script string) plant.Changes {
+	t.Helper()
+	none := jail.NetNone
+	plan := b.Plan(t, "agent", jail.Options{Net: &none})
+	before := plant.Snapshot(plan, time.Now())
+	in, toScript, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer toScript.Close()
+	fromScript, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fromScript.Close()
+	p, err := b.Wall.Start(t.Context(), b.Permit(), digest, plan, jail.Cmd{Argv: []string{"/bin/sh", "-c", "echo up; read x; " + script}, Stdin: in, Stdout: out})
+	in.Close()
+	out.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fromScript.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	outside()
+	toScript.Write([]byte("go\n"))
+	if _, err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return before.Quarantine()
+}
+
 // planted runs a script and tells what was moved away afterwards.
 func (b *Bench) planted(t *testing.T, profile, script string) []string {
 	t.Helper()
 	none := jail.NetNone
 	plan := b.Plan(t, profile, jail.Options{Net: &none})
-	before := jail.Snapshot(plan, time.Now())
+	before := plant.Snapshot(plan, time.Now())
 	c := b.Shell(t, plan, jail.Limits{}, script)
 	if c.Exit.Code != 0 {
 		t.Fatalf("the script ended with %d: %s%s", c.Exit.Code, c.Stdout.Text, c.Stderr.Text)

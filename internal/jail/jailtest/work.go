@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/plant"
 )
 
 // Work tries that ordinary work succeeds inside, without the network.
@@ -103,7 +104,7 @@ func linkedWorktree(t *testing.T, wall jail.Wall, opts jail.Options) {
 	b.Workspace = filepath.Join(filepath.Dir(main), "wt")
 	git(t, main, "worktree", "add", "-q", b.Workspace)
 	plan := b.Plan(t, "agent", opts)
-	before := jail.Snapshot(plan, time.Now())
+	before := plant.Snapshot(plan, time.Now())
 	c := b.Shell(t, plan, opts.Limits, "set -e; echo 2 > b.txt; git add b.txt; git commit -qm second; git log --oneline | wc -l; "+
 		"for f in config hooks/x ../a.txt commondir; do echo evil 2>/dev/null >> "+main+"/.git/$f || true; done")
 	if c.Exit.Code != 0 || strings.TrimSpace(c.Stdout.Text) != "2" {

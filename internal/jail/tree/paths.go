@@ -161,3 +161,27 @@ func Reachable(path string) bool {
 	}
 	return true
 }
+
+// ID tells one state of a file or directory from another: a directory by
+// which it is, anything else also by when it was last changed.
+type ID struct {
+	Dev, Ino uint64
+	Changed  int64 // nanoseconds; 0 for a directory
+}
+
+// Identify looks at path without following a link; the zero ID = not there.
+func Identify(path string) ID {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return ID{}
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ID{}
+	}
+	id := ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	if !info.IsDir() {
+		id.Changed = st.Ctim.Nano()
+	}
+	return id
+}

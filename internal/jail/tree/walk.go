@@ -1,53 +1,137 @@
 // Package tree looks at paths and directories for a boundary: whether one
 // path lies below another, what a path is without its symbolic links, and what
-// stands below a root, in walks that are bounded and follow no link.
+// stands below a root, in walks that are bounded and follow no link. It also
+// moves out of a root what a run left there.
 package tree
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// Bounds of one walk.
+// Bounds of a walk before a run, which must not take time, and of one after it.
 const (
-	maxDirs   = 20000
-	maxLevels = 12
+	maxDirs    = 20000
+	maxLevels  = 12
+	deepDirs   = 100000
+	deepLevels = 64
 )
 
 // Found is what one walk over a writable directory found.
 type Found struct {
 	Gits    []string // every .git, of any type, the outermost first
+	Bare    []string // git directories of another name: bare repositories, those of submodules and of worktrees
 	Sockets []string // unix sockets
 	Cut     bool     // the bound was reached
 }
 
-// Look looks for repositories and sockets below root. Directories that
-// hold installed packages are not entered: their repositories are nobody's
-// working tree. At most maxDirs directories, maxLevels deep.
+// Look looks for repositories and sockets below root, itself included.
+// Directories that hold installed packages are not entered: their
+// repositories are nobody's working tree. At most maxDirs directories,
+// maxLevels deep.
 func Look(root string) Found {
-	var t Found
-	Walk(root, &t.Cut, func(path string, e fs.DirEntry) bool {
+	s := search{dirs: maxDirs, levels: maxLevels}
+	s.run(root)
+	return s.found
+}
+
+// Search is Look after a run that may have hidden what it made: it goes
+// deeper, enters .git, and opens to this account each directory that cannot
+// be listed and was changed after since.
+func Search(root string, since time.Time) Found {
+	s := search{dirs: deepDirs, levels: deepLevels, after: true, since: since}
+	s.run(root)
+	return s.found
+}
+
+// search is one walk.
+type search struct {
+	dirs, levels int
+	after        bool
+	since        time.Time
+	found        Found
+	queue        []level
+}
+
+// level is a directory on its way, and how deep it stands.
+type level struct {
+	dir   string
+	depth int
+}
+
+func (s *search) run(root string) {
+	s.queue = []level{{root, 0}}
+	for seen := 0; seen < len(s.queue); seen++ {
+		if seen >= s.dirs {
+			s.found.Cut = true
+			return
+		}
+		s.look(s.queue[seen])
+	}
+}
+
+func (s *search) look(here level) {
+	entries, err := List(here.dir)
+	if errors.Is(err, fs.ErrPermission) && s.after && ChangedSince(here.dir, s.since) {
+		Loosen(here.dir)
+		entries, _ = List(here.dir)
+	}
+	git := gitDir(entries)
+	if git && filepath.Base(here.dir) != ".git" {
+		s.found.Bare = append(s.found.Bare, here.dir)
+	}
+	for _, e := range entries {
+		path := filepath.Join(here.dir, e.Name())
 		switch {
 		case e.Name() == ".git":
-			t.Gits = append(t.Gits, path)
-			return false
+			if s.found.Gits = append(s.found.Gits, path); !s.after {
+				continue
+			}
 		case e.Type()&fs.ModeSocket != 0:
-			t.Sockets = append(t.Sockets, path)
+			s.found.Sockets = append(s.found.Sockets, path)
 		}
-		return e.Name() != "node_modules"
-	})
-	return t
+		if !e.IsDir() || e.Name() == "node_modules" || git && (e.Name() == "objects" || e.Name() == "logs") {
+			continue
+		}
+		if here.depth+1 >= s.levels {
+			s.found.Cut = true
+			continue
+		}
+		s.queue = append(s.queue, level{path, here.depth + 1})
+	}
+}
+
+// gitDir reports whether git would take a directory with these entries for a
+// repository (gitrepository-layout(5)).
+func gitDir(entries []fs.DirEntry) bool {
+	var head, objects, refs, common bool
+	for _, e := range entries {
+		switch e.Name() {
+		case "HEAD":
+			head = !e.IsDir()
+		case "objects":
+			objects = true
+		case "refs":
+			refs = true
+		case "commondir":
+			common = true
+		}
+	}
+	return head && (common || objects && refs)
 }
 
 // Walk visits the entries below root level by level, without following
-// symbolic links; visit says whether a directory is entered.
+// symbolic links; visit says whether a directory is entered. Its bounds are
+// those of [Look].
 func Walk(root string, cut *bool, visit func(path string, e fs.DirEntry) bool) {
-	type level struct {
-		dir   string
-		depth int
-	}
 	queue := []level{{root, 0}}
 	for seen := 0; seen < len(queue); seen++ {
 		if seen >= maxDirs {
@@ -69,19 +153,51 @@ func Walk(root string, cut *bool, visit func(path string, e fs.DirEntry) bool) {
 	}
 }
 
-// Entries reads one directory unsorted; one that cannot be read is empty: the
-// process inside has no more rights to it than we have.
-func Entries(dir string) []fs.DirEntry {
+// List reads one directory unsorted, with what it could read where it fails
+// half way.
+func List(dir string) ([]fs.DirEntry, error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close()
-	list, err := f.ReadDir(-1)
-	if err != nil && len(list) == 0 {
-		return nil
-	}
+	return f.ReadDir(-1)
+}
+
+// Entries is List where one that cannot be read is empty: the process inside
+// has no more rights to it than we have.
+func Entries(dir string) []fs.DirEntry {
+	list, _ := List(dir)
 	return list
+}
+
+// ChangedSince reports whether the entry at path, its mode or its content was
+// changed at t or later: by change time, which no program can set back.
+func ChangedSince(path string, t time.Time) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && !time.Unix(st.Ctim.Unix()).Before(t)
+}
+
+// Loosen lets the owner of a directory into it, where the owner is this
+// account: a program takes its own right away to keep us from looking.
+func Loosen(dir string) {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	here := os.NewFile(uintptr(fd), dir)
+	defer here.Close()
+	info, err := here.Stat()
+	if err != nil {
+		return
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o700 != 0o700 {
+		unix.Fchmodat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), uint32(info.Mode().Perm()|0o700), 0)
+	}
 }
 
 // ReadSmall reads a regular file of at most limit bytes; a symbolic link, a

@@ -1,4 +1,19 @@
-package jail
+// Package plant tells what a run left behind, and moves away what would steer
+// programs later.
+//
+// [Snapshot] remembers, right before a run, what stood under the names that
+// the boundary protects. After the run [Before.Quarantine] looks again: what
+// appeared under a name that was free, what git would execute or obey in a
+// repository that is new, and what took the place of something protected goes
+// to the quarantine of the plan, and what stood there before stands there
+// again. Nothing is deleted; a person can move it back (research note, 3.3).
+//
+// Between the planting and that moment a program outside that reacts to files
+// by itself, such as direnv or an editor, has had its chance.
+//
+// [Before.Note] keeps what is remembered in a file, so that [Leftover] can do
+// the work of a daemon that was killed during a run.
+package plant
 
 import (
 	"context"
@@ -8,21 +23,30 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/gitconf"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // Before remembers what must be known before a run to tell afterwards what it
-// changed and what it planted.
+// changed and what it planted. Its fields are exported for the file only.
 type Before struct {
-	plan  Plan
-	start time.Time           // of the file system's own clock
-	known map[string]struct{} // paths that matched a watched pattern already
-	git   map[string]uint64   // .git to its inode
+	Plan  jail.Plan           // the places of it; the environment is not kept
+	Start time.Time           // of the file system's own clock
+	Known map[string]bool     // paths that matched a watched pattern already
+	Was   map[string]Standing // what stood protected
+}
+
+// Standing is one protected thing as it was.
+type Standing struct {
+	ID   tree.ID
+	Kept bool // Text is its content: a file of at most gitconf.MaxSize bytes
+	Text []byte
+	Mode fs.FileMode
 }
 
 // Bounds of the count (second review 21).
@@ -32,22 +56,30 @@ const (
 )
 
 // Snapshot is taken right before a run; start is when the caller began.
-func Snapshot(plan Plan, start time.Time) *Before {
-	b := &Before{plan: plan, start: start, known: map[string]struct{}{}, git: map[string]uint64{}}
+func Snapshot(plan jail.Plan, start time.Time) *Before {
+	b := &Before{Plan: plan, Start: start, Known: map[string]bool{}, Was: map[string]Standing{}}
+	b.Plan.Env = nil
 	// A file's change time comes from the coarse clock, which lags behind.
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err == nil {
 		if t := time.Unix(now.Unix()); t.Before(start) {
-			b.start = t
+			b.Start = t
 		}
 	}
 	for _, pattern := range plan.Absent {
 		for _, m := range matches(pattern) {
-			b.known[m] = struct{}{}
+			b.Known[m] = true
 		}
 	}
-	for _, r := range plan.Repos {
-		b.git[r.Git] = r.Inode
+	for _, path := range plan.Protect {
+		s := Standing{ID: tree.Identify(path)}
+		if info, err := os.Lstat(path); err == nil {
+			s.Mode = info.Mode().Perm()
+		}
+		if text, err := tree.ReadSmall(path, gitconf.MaxSize); err == nil {
+			s.Kept, s.Text = true, text
+		}
+		b.Was[path] = s
 	}
 	return b
 }
@@ -58,6 +90,7 @@ type Changes struct {
 	AtLeast     bool     // the bound was reached, there may be more
 	Quarantined []string // where the things stood that were moved away
 	Where       string   // the directory they were moved to; empty if none
+	Restored    []string // protected files that were exchanged meanwhile and stand as before again; a git configuration with the harmless settings that were added
 	Repos       []string // repositories that appeared
 	Problems    []string // what could not be looked at or moved
 }
@@ -68,6 +101,31 @@ func (c Changes) String() string {
 		return fmt.Sprintf("at least %d", c.Files)
 	}
 	return fmt.Sprint(c.Files)
+}
+
+// Lines say what was moved away and what is wrong, for a person; a path below
+// root is shown from there.
+func (c Changes) Lines(root string) []string {
+	from := func(path string) string {
+		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+		return path
+	}
+	var lines []string
+	for _, q := range c.Quarantined {
+		lines = append(lines, "moved out, since it would steer programs: "+from(q))
+	}
+	for _, r := range c.Restored {
+		lines = append(lines, "put back as it was before the run, since something took its place meanwhile: "+from(r))
+	}
+	if c.Where != "" {
+		lines = append(lines, "what was moved out stands in "+c.Where)
+	}
+	for _, p := range c.Problems {
+		lines = append(lines, "attention: "+p)
+	}
+	return lines
 }
 
 // Compare looks at what the run left: what appeared under a protected name is
@@ -82,13 +140,13 @@ func (b *Before) Compare(ctx context.Context) Changes {
 // count counts by change time, which a program cannot set back. A repository
 // or a folder of packages counts as one.
 func (b *Before) count(ctx context.Context) (files int, atLeast bool) {
-	if b.plan.ReadOnly {
+	if b.Plan.ReadOnly {
 		return 0, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	seen := 0
-	queue := []string{b.plan.Workspace}
+	queue := []string{b.Plan.Workspace}
 	for len(queue) > 0 {
 		dir := queue[0]
 		queue = queue[1:]
@@ -104,7 +162,7 @@ func (b *Before) count(ctx context.Context) (files int, atLeast bool) {
 			case collapsed:
 			case e.IsDir():
 				queue = append(queue, path)
-			case b.changed(path):
+			case tree.ChangedSince(path, b.Start):
 				files++
 			}
 		}
@@ -114,22 +172,13 @@ func (b *Before) count(ctx context.Context) (files int, atLeast bool) {
 
 // touched reports whether a directory or one of its own entries changed.
 func (b *Before) touched(path string, depth int) bool {
-	if b.changed(path) {
+	if tree.ChangedSince(path, b.Start) {
 		return true
 	}
 	if depth == 0 {
 		return false
 	}
 	return slices.ContainsFunc(tree.Entries(path), func(e fs.DirEntry) bool { return b.touched(filepath.Join(path, e.Name()), depth-1) })
-}
-
-func (b *Before) changed(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return false
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && !time.Unix(st.Ctim.Unix()).Before(b.start)
 }
 
 // matches expands a watched name: the last element may hold stars.
