@@ -13,6 +13,9 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 )
 
+// own is where things of Reeve's stand inside.
+const own = "/run/reeve"
+
 // Sizes of the private memory file systems.
 const (
 	defaultScratch = 1 << 30 // /tmp, where the plan gives none
@@ -109,6 +112,12 @@ func arguments(plan jail.Plan, h helper, newSession bool, fds *files) ([]string,
 		args = append(args, "--remount-ro", "/proc")
 	}
 	var sealed []string
+	if slices.ContainsFunc(plan.Expose, func(e jail.Expose) bool { return strings.HasPrefix(e.To, own+"/") }) {
+		// A place of its own, which the process can neither write nor rename:
+		// else it could put a socket of its making where the hook looks.
+		args = append(args, h.tmpfs(own, "0755", runSize)...)
+		sealed = append(sealed, "--remount-ro", own)
+	}
 	for _, m := range mounts(plan) {
 		more, seal, err := m.arguments(h, fds)
 		if err != nil {

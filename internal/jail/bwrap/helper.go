@@ -29,6 +29,7 @@ type helper struct {
 	digest  string // SHA-256, hex
 	version string // as it says itself: "bubblewrap 0.8.0"
 	sizes   bool   // it can bound a memory file system
+	setid   bool   // it runs as root whoever starts it
 }
 
 // fileID tells one state of a file from another.
@@ -113,7 +114,11 @@ func (f *finder) find() (helper, error) {
 	if !ok || major == 0 && minor < 5 {
 		return helper{}, fmt.Errorf("%w: %s is %q; at least bubblewrap 0.5 is needed", reeve.ErrBoundary, Program, version)
 	}
-	f.last = helper{path: Program, id: id, digest: sum, version: version, sizes: major > 0 || minor >= 7}
+	info, err := os.Stat(Program)
+	if err != nil {
+		return helper{}, fmt.Errorf("%w: %w", reeve.ErrBoundary, err)
+	}
+	f.last = helper{path: Program, id: id, digest: sum, version: version, sizes: major > 0 || minor >= 7, setid: info.Mode()&os.ModeSetuid != 0}
 	return f.last, nil
 }
 

@@ -67,6 +67,9 @@ func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.P
 	if err := runnable(plan, cmd); err != nil {
 		return nil, err
 	}
+	if err := noDirectories(cmd); err != nil {
+		return nil, err
+	}
 	l := launch{helper: h, plan: plan, cmd: cmd}
 	defer l.close()
 	if err := l.prepare(); err != nil {
@@ -221,18 +224,23 @@ func (l *launch) start() (*process, error) {
 		Path: l.helper.path, Args: l.memberArgs, Env: []string{}, Dir: "/", ExtraFiles: l.fds,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stream(l.cmd.Stdin), stream(l.cmd.Stdout), stream(l.cmd.Stderr)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = input(l.cmd.Stdin), stream(l.cmd.Stdout), stream(l.cmd.Stderr)
 	if l.cmd.TTY != nil {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = l.cmd.TTY, l.cmd.TTY, l.cmd.TTY
 	}
 	proc := newProcess(l.plan, l.tokenR)
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		runtime.LockOSThread() // for good: the thread is no longer like the others
 		// A descriptor that we inherited ourselves must not be inherited on.
 		unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
-		err := cmd.Start()
+		if l.plan.Net == jail.UnrestrictedNetwork && !l.plan.NoUnix && (l.helper.setid || !scope()) {
+			proc.unheld = append(proc.unheld, "unix sockets with an abstract name")
+		}
+		err := umask(l.cmd.Umask)
+		if err == nil {
+			err = cmd.Start()
+		}
 		started <- err
 		if err == nil {
 			proc.reap(cmd)
@@ -253,6 +261,33 @@ func (l *launch) start() (*process, error) {
 		return nil, err
 	}
 	return proc, nil
+}
+
+// noDirectories refuses a directory as a stream: it would be a way to
+// everything below and above it, past every mount.
+func noDirectories(cmd jail.Cmd) error {
+	for i, f := range []*os.File{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+		if f == nil {
+			continue
+		}
+		if info, err := f.Stat(); err != nil || info.IsDir() {
+			return fmt.Errorf("start in sandbox: %w: descriptor %d is a directory, which no boundary could hold", reeve.ErrUsage, i)
+		}
+	}
+	return nil
+}
+
+// input is what a program reads. A file on the disk is read for it: a program
+// that holds the file itself could open it anew for writing by way of /proc,
+// past the mounts.
+func input(f *os.File) io.Reader {
+	if f == nil {
+		return nil
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		return struct{ io.Reader }{f}
+	}
+	return f
 }
 
 // stream keeps a nil file from becoming a non-nil interface; nil is the null
