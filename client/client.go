@@ -68,12 +68,24 @@ func (c *Client) call(ctx context.Context, start bool, method string, params, re
 	}
 }
 
+// lastWord is how long a run that was interrupted may take to tell how it
+// ended: the program's grace, and the look at what it left.
+const lastWord = 15 * time.Second
+
 // errYields: a daemon of another build had nothing to do and has ended.
 var errYields = fmt.Errorf("%w: the daemon gives way to this build", reeve.ErrUnavailable)
 
 func (c *Client) exchange(ctx context.Context, conn *localsock.Conn, method string, params, reply any, on events, files []*os.File) error {
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		if method != wire.MethodRun {
+			conn.Close()
+			return
+		}
+		// A run is stopped by this, and how it ended is worth waiting for.
+		conn.Hangup()
+		conn.SetDeadline(time.Now().Add(lastWord))
+	})
 	defer stop()
 	p, err := wire.Encode(params)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -69,16 +70,18 @@ func cmdRun(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, err)
 	}
-	for i, line := range end.Receipt {
-		line = cell(line, 0) // a name in it may be the program's choice
-		if i == 0 {
-			line = "reeve: " + line
-		} else {
-			line = "       " + line
-		}
-		fmt.Fprintln(env.Stderr, line)
-	}
+	writeReceipt(env.Stderr, end.Receipt)
 	return end.Code
+}
+
+// writeReceipt prints one line for each of the receipt, whatever names the
+// program chose for its files.
+func writeReceipt(w io.Writer, receipt []string) {
+	lead := "reeve: "
+	for _, line := range receipt {
+		fmt.Fprintln(w, lead+cell(line, 0))
+		lead = "       "
+	}
 }
 
 // fileStreams are the three streams of the command as files.

@@ -16,13 +16,14 @@ import (
 type relay struct {
 	master *os.File
 	stdin  *os.File
+	stdout *os.File
 	before *term.State
 	resize chan os.Signal
 	drawn  chan struct{} // closed when the program's terminal has nothing more to show
 }
 
 func openRelay(stdin, stdout, master *os.File) *relay {
-	r := &relay{master: master, stdin: stdin, resize: make(chan os.Signal, 1), drawn: make(chan struct{})}
+	r := &relay{master: master, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), drawn: make(chan struct{})}
 	r.before, _ = term.MakeRaw(int(stdin.Fd())) // not raw: keys are echoed twice, nothing worse
 	signal.Notify(r.resize, syscall.SIGWINCH)
 	go func() {
@@ -38,9 +39,15 @@ func openRelay(stdin, stdout, master *os.File) *relay {
 	return r
 }
 
+// plain gives a terminal back its ordinary screen, writing and mouse, without
+// moving the cursor: a program can leave it so that nothing said afterwards is
+// seen, or reads as something else.
+const plain = "\x1b[?1047l\x1b[!p\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l"
+
 // close shows what is left and gives the person's terminal back.
 func (r *relay) close() {
 	<-r.drawn
+	_, _ = io.WriteString(r.stdout, plain)
 	signal.Stop(r.resize)
 	close(r.resize)
 	r.master.Close()

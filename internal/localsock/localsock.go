@@ -163,6 +163,10 @@ func newConn(u *net.UnixConn) (*Conn, error) {
 // Close ends the connection.
 func (c *Conn) Close() error { return c.u.Close() }
 
+// Hangup tells the other end that nothing more will be sent; what it still
+// sends can be read.
+func (c *Conn) Hangup() error { return c.u.CloseWrite() }
+
 // SetDeadline bounds every later read and write.
 func (c *Conn) SetDeadline(t time.Time) error { return c.u.SetDeadline(t) }
 

@@ -141,7 +141,7 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 		return wire.Ran{}, err
 	}
 	dec, res := d.Kernel.Do(ctx, inv)
-	after := before.Compare(ctx)
+	after := before.Compare(context.WithoutCancel(ctx)) // of a run that was interrupted too
 	forget()
 	switch {
 	case dec.Verdict != reeve.Allow:
