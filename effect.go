@@ -34,9 +34,10 @@ func (k EffectKind) String() string { return name(effectNames[:], int(k)) }
 type Effect struct {
 	Kind EffectKind
 
-	Path   string    // absolute and lexically clean, as the caller meant it; empty = not known before running
-	Facts  PathFacts // what the disk says of Path, filled in by the kernel
-	Exists bool      // the caller asserts a change of an existing file (edit), not a creation
+	Path    string    // absolute and lexically clean, as the caller meant it; empty = not known before running
+	Spelled string    // the same before ".." was taken out of it, where the kernel may go up from where a link leads; else empty
+	Facts   PathFacts // what the disk says of Path, filled in by the kernel
+	Exists  bool      // the caller asserts a change of an existing file (edit), not a creation
 
 	Deep    bool     // everything below Path too: grep -r, cp -r, rm -r
 	Command *Command // for EffectRun; for a path, the command whose operand it is

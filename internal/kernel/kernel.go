@@ -63,6 +63,7 @@ type Checker interface {
 type Disk interface {
 	Facts(workspace, path string) reeve.PathFacts
 	RepoRuns(dir string) string // the repository setting that starts a program; "" = none
+	Holds(path string) string   // a place below path that the guards close, as far as it is there; "" = none
 	FoldsCase(workspace string) bool
 }
 

@@ -216,6 +216,7 @@ func (w *kit) Facts(ws, path string) reeve.PathFacts {
 }
 
 func (w *kit) RepoRuns(string) string { return "" }
+func (w *kit) Holds(string) string    { return "" }
 func (w *kit) FoldsCase(string) bool  { return false }
 
 func (w *kit) Ask(ctx context.Context, q approval.Question) approval.Answer {

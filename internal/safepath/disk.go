@@ -19,6 +19,7 @@ const maxResolvers = 64
 type Disk struct {
 	options Options
 	repos   repo.Cache
+	closed  func() []string // places that no agent opens; made once
 
 	mu        sync.Mutex // guards resolvers
 	resolvers map[string]*Resolver
@@ -26,7 +27,7 @@ type Disk struct {
 
 // NewDisk returns a Disk for the places in o, whose Workspace is not used.
 func NewDisk(o Options) *Disk {
-	return &Disk{options: o, resolvers: map[string]*Resolver{}}
+	return &Disk{options: o, resolvers: map[string]*Resolver{}, closed: sync.OnceValue(func() []string { return closedPlaces(o) })}
 }
 
 // Facts is [Resolver.Facts] for a path seen from a workspace. Where the

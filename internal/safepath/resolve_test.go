@@ -322,3 +322,36 @@ func BenchmarkFacts(b *testing.B) {
 		})
 	}
 }
+
+// TestAFolderIsKnownByTheStoreBelowIt: what is done to everything below a
+// folder is done to the credentials in it.
+func TestAFolderIsKnownByTheStoreBelowIt(t *testing.T) {
+	root := t.TempDir()
+	home, state := filepath.Join(root, "a[b", "home"), filepath.Join(root, "state")
+	for _, dir := range []string{home + "/.ssh", home + "/.config/google-chrome-beta", home + "/code/x", home + "/.config/gh", state} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := NewDisk(Options{Home: home, State: []string{state}})
+	for path, want := range map[string]string{
+		home: home + "/.ssh", filepath.Dir(home): home + "/.ssh", root + "/./": home + "/.ssh", home + "/code": "",
+		home + "/.config": home + "/.config/gh", home + "/.ssh": "", home + "/code/x": "", home + "x": "",
+	} {
+		if got := d.Holds(path); got != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	if err := os.RemoveAll(home + "/.config/gh"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.Holds(home+"/.config"), home+"/.config/google-chrome-beta"; got != want {
+		t.Errorf("a store with a star in its name: %q, want %q", got, want)
+	}
+	if err := os.RemoveAll(home); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Holds(root); got != state {
+		t.Errorf("Reeve's own state: %q, want %q", got, state)
+	}
+}

@@ -11,6 +11,7 @@ package look
 import (
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -21,6 +22,7 @@ import (
 type Disk interface {
 	Facts(workspace, path string) reeve.PathFacts
 	RepoRuns(dir string) string
+	Holds(path string) string // a place below path that the guards close, as far as it is there; "" = none
 }
 
 // Place is where a call happens; absolute and clean.
@@ -46,23 +48,80 @@ func Fill(d Disk, at Place, effects []reeve.Effect) (filled []reeve.Effect, repo
 			}
 		case reeve.EffectRun:
 			if c := e.Command; repoRuns == "" && c != nil && c.Marks.Any(reeve.CommandGitConfig|reeve.CommandGitWrites) {
-				dir := c.Dir
-				if dir == "" {
-					dir = at.Dir
-				}
-				repoRuns = d.RepoRuns(dir)
+				repoRuns = runs(d, c)
 			}
 		}
 	}
-	for i := range effects {
+	for i := 0; i < len(effects); i++ { // it grows on the way
 		switch e := &effects[i]; e.Kind {
 		case reeve.EffectRead, reeve.EffectWrite, reeve.EffectDelete:
 			if e.Path != "" {
 				e.Facts = d.Facts(at.Workspace, e.Path)
+				effects = append(effects, besides(d, e)...)
 			}
 		}
 	}
 	return effects, repoRuns
+}
+
+// unknownRepo is what is said of git in a directory that is not known: any
+// repository, with any setting.
+const unknownRepo = "which repository it is cannot be told"
+
+func runs(d Disk, c *reeve.Command) string {
+	if c.Dir == "" {
+		return unknownRepo
+	}
+	return d.RepoRuns(c.Dir)
+}
+
+// besides are the effects that the disk adds to one on a path.
+//
+// A path that goes up by ".." goes up from where a symbolic link leads, not
+// from where it stands, so that link/../file can be another file than the
+// spelling says. And what is done to everything below a folder is done to the
+// credential store in it, which the guards close.
+func besides(d Disk, e *reeve.Effect) (more []reeve.Effect) {
+	if e.Spelled != "" {
+		if p := physical(e.Spelled); p != e.Path {
+			other := *e
+			other.Path, other.Spelled = p, ""
+			more = append(more, other)
+		}
+	}
+	if !e.Deep || e.Command == nil || e.Kind == reeve.EffectRead && listers[e.Command.Program()] {
+		return more
+	}
+	place := d.Holds(e.Path)
+	if place == "" && e.Facts.Known && e.Facts.Target != e.Path {
+		place = d.Holds(e.Facts.Target)
+	}
+	if place != "" {
+		other := *e
+		other.Path, other.Spelled, other.Deep = place, "", false
+		more = append(more, other)
+	}
+	return more
+}
+
+// physical takes the ".." out of an absolute path as the kernel does. Where a
+// part is missing or cannot be looked at, the path is not known.
+func physical(spelled string) string {
+	at := "/"
+	for part := range strings.SplitSeq(spelled, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			real, err := filepath.EvalSymlinks(at)
+			if err != nil {
+				return ""
+			}
+			at = path.Dir(real)
+		default:
+			at = path.Join(at, part)
+		}
+	}
+	return at
 }
 
 // dotsMatch reports whether the line may have switched bash to patterns that

@@ -22,6 +22,13 @@ func (d disk) Facts(workspace, path string) reeve.PathFacts {
 	return f
 }
 
+func (d disk) Holds(path string) string {
+	if path == "/" || strings.HasSuffix(path, "/home") {
+		return path + "/.secrets"
+	}
+	return ""
+}
+
 func (d disk) RepoRuns(dir string) string {
 	*d.repos = append(*d.repos, dir)
 	return "core.fsmonitor"
@@ -138,10 +145,62 @@ func TestMoreThanCanBeLookedAtIsUnknown(t *testing.T) {
 func TestTheRepositoryOfTheFirstGitIsLookedAt(t *testing.T) {
 	at := tree(t, "a")
 	var asked []string
-	git := &reeve.Command{Words: []reeve.Word{{Text: "git", Known: true}}, Marks: reeve.CommandReadOnly | reeve.CommandGitConfig}
+	git := &reeve.Command{Words: []reeve.Word{{Text: "git", Known: true}}, Dir: at.Dir, Marks: reeve.CommandReadOnly | reeve.CommandGitConfig}
 	_, runs := Fill(disk{&asked}, at, []reeve.Effect{{Kind: reeve.EffectRun, Command: git}})
 	if runs != "core.fsmonitor" || !slices.Equal(asked, []string{at.Dir}) {
 		t.Errorf("%q, asked %v", runs, asked)
+	}
+}
+
+func TestARepositoryThatIsNotKnownMayStartAnything(t *testing.T) {
+	var asked []string
+	git := &reeve.Command{Words: []reeve.Word{{Text: "git", Known: true}}, Marks: reeve.CommandReadOnly | reeve.CommandGitConfig}
+	_, runs := Fill(disk{&asked}, tree(t, "a"), []reeve.Effect{{Kind: reeve.EffectRun, Command: git}})
+	if runs != unknownRepo || len(asked) > 0 {
+		t.Errorf("%q, asked %v", runs, asked)
+	}
+}
+
+func TestWhatIsDoneBelowAFolderIsDoneToTheStoreInIt(t *testing.T) {
+	at := tree(t, "home/.secrets/k", "a")
+	grep := func(program string) *reeve.Command {
+		return &reeve.Command{Dir: at.Dir, Words: []reeve.Word{{Text: program, Known: true}}}
+	}
+	home := at.Dir + "/home"
+	for _, c := range []struct {
+		name, want string
+		effect     reeve.Effect
+	}{
+		{"a search", "home/... home/.secrets!", reeve.Effect{Kind: reeve.EffectRead, Path: home, Deep: true, Command: grep("grep")}},
+		{"a removal", "home/... home/.secrets!", reeve.Effect{Kind: reeve.EffectDelete, Path: home, Deep: true, Command: grep("rm")}},
+		{"a list of names", "home/...", reeve.Effect{Kind: reeve.EffectRead, Path: home, Deep: true, Command: grep("ls")}},
+		{"the folder alone", "home", reeve.Effect{Kind: reeve.EffectRead, Path: home, Command: grep("cat")}},
+		{"another folder", "a/...", reeve.Effect{Kind: reeve.EffectRead, Path: at.Dir + "/a", Deep: true, Command: grep("grep")}},
+		{"a tool that leaves such files out", "home/...", reeve.Effect{Kind: reeve.EffectRead, Path: home, Deep: true}},
+	} {
+		got, _ := Fill(disk{new([]string)}, at, []reeve.Effect{c.effect})
+		if p := paths(at, got); p != c.want {
+			t.Errorf("%s: %q, want %q", c.name, p, c.want)
+		}
+	}
+}
+
+func TestAPathGoesUpFromWhereALinkLeads(t *testing.T) {
+	at := tree(t, "home/out/deep/x", "in/x")
+	if err := os.Symlink(at.Dir+"/home/out/deep", at.Dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	for spelled, want := range map[string]string{
+		"/link/../f":       "f home/out/f",
+		"/in/../link/../f": "f home/out/f",
+		"/in/../f":         "f",
+		"/none/../f":       "f unknown",
+	} {
+		e := reeve.Effect{Kind: reeve.EffectWrite, Path: filepath.Clean(at.Dir + spelled), Spelled: at.Dir + spelled}
+		got, _ := Fill(disk{new([]string)}, at, []reeve.Effect{e})
+		if p := paths(at, got); p != want {
+			t.Errorf("%s: %q, want %q", spelled, p, want)
+		}
 	}
 }
 
