@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,10 +99,7 @@ func cliOf(argv []string) *agentCLI {
 func (p Profile) grantAgentState(plan *Plan, at Place, argv []string, r roots) {
 	started := cliOf(argv)
 	for i, cli := range agentCLIs {
-		dir := filepath.Join(r.home, cli.folder)
-		if moved := environ.Lookup(at.Env, cli.moved); cli.moved != "" && moved != "" {
-			dir = moved
-		}
+		dir := cli.place(at, r)
 		if started == &agentCLIs[i] && tree.CheckPath(dir) == nil && !tree.Within(dir, r.home) {
 			os.Mkdir(dir, 0o700) // an error shows in the next look
 		}
@@ -116,22 +114,70 @@ func (p Profile) grantAgentState(plan *Plan, at Place, argv []string, r roots) {
 		}
 		plan.Write = append(plan.Write, real)
 		g := guard{plan: plan, root: real}
-		for _, pattern := range append(cli.starts, steering...) {
-			g.pattern(filepath.Join(real, pattern))
-		}
+		cli.close(g, real)
 		if git := filepath.Join(real, ".git"); exists(git) {
 			p.protectGit(g, git, r)
 		} else {
 			g.name(git)
-		}
-		for _, name := range cli.private {
-			g.private(filepath.Join(real, name))
 		}
 		for _, name := range cli.files {
 			g.private(filepath.Join(r.home, name))
 		}
 	}
 	plan.Write = tree.Outermost(plan.Write)
+}
+
+// place is where the CLI keeps its state folder.
+func (cli agentCLI) place(at Place, r roots) string {
+	if moved := environ.Lookup(at.Env, cli.moved); cli.moved != "" && moved != "" {
+		return moved
+	}
+	return filepath.Join(r.home, cli.folder)
+}
+
+// close keeps read-only, in the state folder at dir, what starts programs or
+// configures the gate.
+func (cli agentCLI) close(g guard, dir string) {
+	for _, pattern := range cli.closed() {
+		g.pattern(filepath.Join(dir, pattern))
+	}
+	for _, name := range cli.private {
+		g.private(filepath.Join(dir, name))
+	}
+}
+
+func (cli agentCLI) closed() []string {
+	return append(cli.starts[:len(cli.starts):len(cli.starts)], steering...)
+}
+
+// closeAgentState does the same for the state folders that a person made
+// writable as a workspace, or by naming a directory above, and refuses one
+// inside of which everything starts programs.
+func closeAgentState(plan *Plan, at Place, r roots) error {
+	writable := r.write
+	if !plan.ReadOnly {
+		writable = append([]string{plan.Workspace}, writable...)
+	}
+	for _, cli := range agentCLIs {
+		dir, err := tree.CanonicalDir(cli.place(at, r))
+		if err != nil {
+			continue
+		}
+		for _, root := range writable {
+			if tree.Within(root, dir) {
+				cli.close(guard{plan: plan, root: root}, dir)
+			}
+			if below, inside := strings.CutPrefix(root, dir+"/"); inside {
+				first, _, _ := strings.Cut(below, "/")
+				for _, pattern := range cli.closed() {
+					if ok, _ := filepath.Match(pattern, first); ok {
+						return fmt.Errorf("%s lies in %s, from which %s starts programs: choose another directory", root, filepath.Join(dir, first), cli.program)
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // pattern protects what matches now, and names the pattern as one whose new

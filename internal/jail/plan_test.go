@@ -264,6 +264,31 @@ func TestAgentFoldersKeepTheirSettingsAndOnlyRealOnesAreGranted(t *testing.T) {
 	}
 }
 
+func TestAnAgentFolderThatIsTheWorkspaceKeepsItsSettings(t *testing.T) {
+	for _, profile := range []string{"agent", "strict"} {
+		h := newHouse(t)
+		h.put(t, "home/.claude/settings.json", "home/.claude/hooks/gate", "home/.claude/notes/x")
+		claude := filepath.Join(h.home, ".claude")
+		h.ws = claude
+		plan := h.plan(t, profile, Options{})
+		for _, want := range []string{"settings.json", "hooks"} {
+			if !slices.Contains(plan.Protect, filepath.Join(claude, want)) {
+				t.Errorf("%s: %s is open: %v", profile, want, plan.Protect)
+			}
+		}
+		if !slices.Contains(plan.Absent, filepath.Join(claude, "plugins")) {
+			t.Errorf("%s: plugins are not watched for", profile)
+		}
+		h.ws = filepath.Join(claude, "hooks")
+		p, _ := ProfileNamed(profile)
+		if _, err := p.Plan(h.place(), Options{}); err == nil || !strings.Contains(err.Error(), "starts programs") {
+			t.Errorf("%s: hooks as the workspace: %v", profile, err)
+		}
+		h.ws = filepath.Join(claude, "notes")
+		h.plan(t, profile, Options{})
+	}
+}
+
 func TestTheStartedCLIHasItsFolderAtItsFirstStart(t *testing.T) {
 	h := newHouse(t)
 	if plan := h.plan(t, "agent", Options{Argv: []string{"make"}}); len(plan.Write) != 0 {

@@ -106,6 +106,9 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 		p.grantAgentState(&plan, at, opts.Argv, roots)
 	}
 	p.protectRoots(&plan, roots)
+	if err := closeAgentState(&plan, at, roots); err != nil {
+		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
+	}
 	showThroughPrivate(&plan, roots)
 	if err := p.mask(&plan, at, opts, roots); err != nil {
 		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
