@@ -186,9 +186,10 @@ func (r *reader) interactive(st *start) {
 			r.unknown(name + " may run text that is not certain")
 			return
 		}
+		command, runs := completion(name, w, args[i+1:])
 		switch {
-		case (name == "complete" || name == "compgen") && strings.HasPrefix(w.Text, "-C") && i+1 < len(args):
-			r.callback(args[i+1], name, st)
+		case runs:
+			r.callback(command, name, st)
 			r.list(st, reeve.CommandRunsProgram, name+" -C runs a command")
 			return
 		case (name == "complete" || name == "compgen") && strings.HasPrefix(w.Text, "-W") && i+1 < len(args) && strings.ContainsAny(args[i+1].Text, "$`"):
@@ -226,4 +227,23 @@ func (r *reader) letWords(st *start) {
 		r.words = saved
 	}
 	r.simple(st, reeve.CommandReadOnly)
+}
+
+// completion is the command that complete or compgen runs for its option -C:
+// glued to it, also behind other letters, or the next word.
+func completion(name string, w words.Word, rest []words.Word) (words.Word, bool) {
+	if name != "complete" && name != "compgen" || !strings.HasPrefix(w.Text, "-") {
+		return w, false
+	}
+	_, glued, ok := strings.Cut(w.Text, "C")
+	switch {
+	case !ok:
+		return w, false
+	case glued != "":
+		w.Text = glued
+		return w, true
+	case len(rest) > 0:
+		return rest[0], true
+	}
+	return w, false
 }
