@@ -9,7 +9,8 @@ type Command struct {
 	Words    []Word    // the program's name first, after quote removal; never empty
 	Wrappers []Wrapper // programs that start this one, outermost first
 	Assigns  []Assign  // variables set for this command, earlier exports included
-	Dir      string    // directory it runs in, absolute; empty = not known
+	Dir      string    // directory it runs in, absolute, perhaps with ".." that only the disk can take out; empty = not known
+	Else     []string  // where it would run if a change of directory before it had failed
 	Text     string    // its source text, for people
 	Marks    CommandMark
 	Why      string // for people: the first reason behind the marks

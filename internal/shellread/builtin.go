@@ -1,6 +1,7 @@
 package shellread
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,19 +10,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/shellread/table"
 	"github.com/reeve-gate/reeve/internal/shellread/words"
 )
-
-// otherBuiltins are those that builtin reads by code of their own.
-var otherBuiltins = map[string]bool{
-	"cd": true, "pushd": true, "popd": true, "test": true, "[": true, "printf": true, "read": true, "mapfile": true, "readarray": true, "getopts": true, "eval": true, "source": true, ".": true,
-	"command": true, "builtin": true, "exec": true, "trap": true, "alias": true, "unalias": true, "set": true, "shopt": true, "unset": true, "hash": true, "enable": true,
-	"export": true, "declare": true, "typeset": true, "local": true, "readonly": true, "complete": true, "compgen": true, "compopt": true, "history": true, "fc": true, "bind": true, "let": true, "kill": true, "wait": true,
-}
-
-// readOnlyBuiltins change nothing that outlives the line and run nothing.
-var readOnlyBuiltins = map[string]bool{
-	":": true, "true": true, "false": true, "echo": true, "pwd": true, "exit": true, "return": true, "break": true, "continue": true, "shift": true,
-	"jobs": true, "times": true, "dirs": true, "caller": true, "help": true, "type": true, "umask": true, "ulimit": true, "suspend": true, "logout": true, "fg": true, "bg": true, "disown": true,
-}
 
 // builtin reads a builtin of bash; false means that the name is none. Those
 // that only look carry the read-only mark; those that run text are read on.
@@ -64,10 +52,12 @@ func (r *reader) builtin(st *start) bool {
 		r.letWords(st)
 	case "kill":
 		r.simple(st, reeve.CommandBuiltin)
+	case "jobs":
+		r.jobs(st)
 	case "wait":
 		r.wait(st)
 	default:
-		if !readOnlyBuiltins[name] {
+		if !table.ReadOnlyBuiltins[name] {
 			return false
 		}
 		if name == "break" || name == "continue" || name == "return" {
@@ -78,14 +68,39 @@ func (r *reader) builtin(st *start) bool {
 	return true
 }
 
-// wait -p NAME sets a variable.
-func (r *reader) wait(st *start) {
-	ok := true
+// jobs -x runs what follows.
+func (r *reader) jobs(st *start) {
 	for i, w := range st.ws[1:] {
-		switch {
-		case !w.Certain() && w.MayBeFlag() && !w.Digit && !w.Quoted:
-		case w.Certain() && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "p") && i+2 < len(st.ws):
-			ok = r.setRead(st.ws[i+2], "wait -p") && ok
+		if !w.Certain() && w.MayBeFlag() {
+			r.unknown("jobs with the word " + w.Text + " may run a command")
+		}
+		if !strings.HasPrefix(w.Text, "-") || !strings.Contains(w.Text, "x") || i+2 >= len(st.ws) {
+			continue
+		}
+		r.list(st, reeve.CommandRunsProgram, "jobs -x starts the command in its words")
+		inner := *st
+		inner.ws = st.ws[i+2:]
+		r.within(reeve.Wrapper{Name: "jobs", Text: textOf(st.ws[:i+2])}, false, func() { r.start(inner) })
+		return
+	}
+	r.simple(st, reeve.CommandReadOnly)
+}
+
+// wait -p NAME sets a variable, and evaluates a subscript in its name.
+func (r *reader) wait(st *start) {
+	args, ok := st.ws[1:], true
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		switch at := strings.IndexByte(w.Text, 'p'); {
+		case !w.Known && !w.Digit && strings.HasPrefix(w.Lead, "-"):
+			r.unknown("wait with the word " + w.Text + " may set a variable and evaluate its subscript")
+			ok = false
+		case !w.Certain() || !strings.HasPrefix(w.Text, "-") || at < 0:
+		case at < len(w.Text)-1:
+			ok = r.setRead(w.From(at+1), "wait -p") && ok
+		case i+1 < len(args):
+			i++
+			ok = r.setRead(args[i], "wait -p") && ok
 		}
 	}
 	r.simple(st, readOnlyIf(ok))
@@ -122,14 +137,19 @@ func (r *reader) builtinEffect(name, text string, mark reeve.CommandMark) {
 func (r *reader) cd(st *start) {
 	s := &r.scope
 	name, args := st.ws[0].Text, st.ws[1:]
+	physical := s.physical
 	for len(args) > 0 && args[0].Certain() && len(args[0].Text) > 1 && args[0].Text[0] == '-' && !isDigits(args[0].Text) {
 		last := args[0].Text == "--"
+		if !last {
+			physical = physical && !strings.Contains(args[0].Text, "L") || strings.Contains(args[0].Text, "P")
+		}
 		args = args[1:]
 		if last {
 			break
 		}
 	}
 	target := spot{}
+	var relative *words.Word
 	switch {
 	case name == "popd", name == "pushd" && (len(args) != 1 || args[0].Text == "" || args[0].Text[0] == '+' || args[0].Text[0] == '-'):
 		target.why = name + " goes back to a directory that is not followed"
@@ -145,6 +165,12 @@ func (r *reader) cd(st *start) {
 			break
 		}
 		target = r.resolve(w, s.dir)
+		if !strings.HasPrefix(w.Text, "/") && !w.Tilde {
+			relative = &w
+		}
+	}
+	if physical && target.path != "" {
+		target, relative = spot{why: name + " -P goes where links lead"}, nil
 	}
 	mark := reeve.CommandBuiltin
 	if target.path != "" && r.inWorkspace(target.path) {
@@ -154,10 +180,36 @@ func (r *reader) cd(st *start) {
 	if target.path != "" {
 		r.path(spot{path: target.path}, 'r', false, c)
 	}
-	if s.dir != "" && s.dir != target.path && len(s.alts) < 4 {
-		s.alts = append(s.alts[:len(s.alts):len(s.alts)], s.dir)
+	r.moved(target, relative)
+}
+
+// maxPlaces bounds the directories that are followed at once.
+const maxPlaces = 6
+
+// moved is the state after a cd to target, which may have failed, as each cd
+// before it may have: relative is its word where it goes on from there.
+func (r *reader) moved(target spot, relative *words.Word) {
+	s := &r.scope
+	var alts []string
+	add := func(dir string) {
+		if dir != target.path && !slices.Contains(alts, dir) {
+			alts = append(alts, dir)
+		}
 	}
-	s.prev, s.dir = s.dir, target.path
+	for _, dir := range append(s.alts[:len(s.alts):len(s.alts)], s.dir) {
+		if dir != "" {
+			add(dir)
+		}
+	}
+	if relative != nil {
+		for _, dir := range s.alts {
+			add(r.resolve(*relative, dir).path)
+		}
+	}
+	if len(alts) > maxPlaces || slices.Contains(alts, "") {
+		target.path, alts = "", nil
+	}
+	s.prev, s.dir, s.alts = s.dir, target.path, alts
 }
 
 func (r *reader) inWorkspace(dir string) bool {

@@ -10,13 +10,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/shellread/words"
 )
 
-// Options of set and shopt that change neither what words mean nor what runs.
-const quietSet = "efmuvxCETbnP"
-
-var quietSetNames = map[string]bool{"errexit": true, "nounset": true, "pipefail": true, "xtrace": true, "verbose": true, "noglob": true, "noclobber": true, "errtrace": true, "functrace": true, "monitor": true, "notify": true, "physical": true, "noexec": true, "allexport": true}
-
-var quietShopt = map[string]bool{"nullglob": true, "globstar": true, "dotglob": true, "failglob": true, "nocaseglob": true, "nocasematch": true, "inherit_errexit": true, "extglob": true, "globasciiranges": true, "checkwinsize": true, "cmdhist": true, "histappend": true, "execfail": true}
-
 // setBuiltin: set changes options and positional parameters.
 func (r *reader) setBuiltin(st *start) {
 	args, ok := st.ws[1:], true
@@ -41,7 +34,9 @@ func (r *reader) setBuiltin(st *start) {
 				}
 			case letter == 'a':
 				r.scope.allExport = r.scope.allExport || w.Text[0] == '-'
-			case !strings.ContainsRune(quietSet, letter):
+			case letter == 'P':
+				r.scope.physical = r.scope.physical || w.Text[0] == '-'
+			case !strings.ContainsRune(table.QuietSet, letter):
 				r.unknown("set " + w.Text + " changes how the shell reads")
 				ok = false
 			}
@@ -51,7 +46,11 @@ func (r *reader) setBuiltin(st *start) {
 }
 
 func (r *reader) setOption(w words.Word, on bool) bool {
-	if !w.Certain() || !quietSetNames[w.Text] {
+	if w.Certain() && w.Text == "physical" {
+		r.scope.physical = r.scope.physical || on
+		return true
+	}
+	if !w.Certain() || !table.QuietSetNames[w.Text] {
 		r.unknown("set -o " + w.Text + " changes how the shell reads")
 		return false
 	}
@@ -74,7 +73,7 @@ func (r *reader) shopt(st *start) {
 				ok = false
 				r.unknown("shopt -o changes how the shell reads")
 			}
-		case sets && !quietShopt[w.Text]:
+		case sets && !table.QuietShopt[w.Text]:
 			ok = false
 			r.unknown("shopt " + w.Text + " changes how the shell reads")
 		}

@@ -140,12 +140,12 @@ func (r *reader) command(st start, marks reeve.CommandMark, why string) *reeve.C
 	if st.appends {
 		ws = ws[:len(ws)-1]
 	}
-	c := &reeve.Command{Words: make([]reeve.Word, len(ws)), Wrappers: r.wrappers, Assigns: st.assigns, Dir: st.dir, Text: st.text, Marks: marks, Why: why}
+	c := &reeve.Command{Words: make([]reeve.Word, len(ws)), Wrappers: r.wrappers, Assigns: st.assigns, Dir: st.dir, Else: st.alts, Text: st.text, Marks: marks, Why: why}
 	for i := range ws {
 		c.Words[i] = ws[i].Word
 	}
 	if r.away {
-		c.Dir = ""
+		c.Dir, c.Else = "", nil
 	}
 	set := func(m reeve.CommandMark, why string) {
 		c.Marks |= m
@@ -183,10 +183,11 @@ func (r *reader) program(st start) {
 	}
 	dir, alts := st.dir, st.alts
 	if facts.Dir != nil {
-		s := r.resolve(*facts.Dir, st.dir)
-		st.dir, st.alts = s.path, nil
-		if s.deep {
-			st.dir = ""
+		st.dir, st.alts = r.into(*facts.Dir, dir), nil
+		for _, alt := range alts {
+			if d := r.into(*facts.Dir, alt); d != st.dir {
+				st.alts = append(st.alts, d)
+			}
 		}
 	}
 	c := r.command(st, marks, facts.Why)
@@ -205,6 +206,16 @@ func (r *reader) program(st start) {
 	}
 }
 
+// into is the directory that a program changes to. The kernel goes up from
+// where links lead, so that ".." stays in it; "" where it is not certain.
+func (r *reader) into(w words.Word, from string) string {
+	s := r.resolve(w, from)
+	if s.deep {
+		return ""
+	}
+	return firstOf(s.spelled, s.path)
+}
+
 // effects emits what a program does besides starting others.
 func (r *reader) effects(facts *use.Facts, st *start, c *reeve.Command, dir string, alts []string) {
 	if facts.Dir != nil && !r.away {
@@ -216,6 +227,9 @@ func (r *reader) effects(facts *use.Facts, st *start, c *reeve.Command, dir stri
 		} else {
 			r.touch(f.Path, f.Role, f.Deep, st.dir, c, st.alts)
 		}
+	}
+	for _, l := range facts.Links { // what they lead to counts from now on
+		r.link(l, st.dir)
 	}
 	for _, h := range facts.Hosts {
 		e := reeve.Effect{Kind: reeve.EffectConnect, Host: h.Name, Port: h.Port, Command: c}
@@ -253,7 +267,7 @@ func (r *reader) callFunc(st start) bool {
 	if first == nil {
 		return false
 	}
-	known := table.Lookup(name) != nil || otherBuiltins[name] || readOnlyBuiltins[name] || name == "reeve" || first.alias
+	known := table.Lookup(name) != nil || table.OtherBuiltins[name] || table.ReadOnlyBuiltins[name] || name == "reeve" || first.alias
 	if known {
 		c := r.command(st, reeve.CommandUnknownProgram, name+" is a function or an alias here")
 		r.emit(reeve.Effect{Kind: reeve.EffectRun, Command: c})

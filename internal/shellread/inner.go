@@ -26,7 +26,7 @@ func (r *reader) within(w reeve.Wrapper, leaves bool, f func()) {
 func (r *reader) inner(in *use.Inner, outer *start) {
 	st := start{dir: outer.dir, alts: outer.alts, assigns: outer.assigns, program: true}
 	if in.Dir != nil {
-		st.dir, st.alts = r.resolve(*in.Dir, outer.dir).path, nil
+		st.dir, st.alts = r.into(*in.Dir, outer.dir), nil
 	}
 	if in.Lost {
 		st.dir, st.alts = "", nil

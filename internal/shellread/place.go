@@ -10,9 +10,10 @@ import (
 
 // spot is where a word points to.
 type spot struct {
-	path string // absolute and clean; "" = not certain
-	deep bool   // it may be anything below path
-	why  string // why it is not certain
+	path    string // absolute and clean; "" = not certain
+	spelled string // the same with ".." in it, where that may lead elsewhere
+	deep    bool   // it may be anything below path
+	why     string // why it is not certain
 }
 
 // resolve finds the place of a word that names a file, from a directory.
@@ -47,7 +48,11 @@ func (r *reader) resolve(w words.Word, dir string) spot {
 	if why := passes(text); why != "" {
 		return spot{why: text + why}
 	}
-	return spot{path: path.Clean(text), deep: deep}
+	s := spot{path: path.Clean(text), deep: deep}
+	if strings.Contains(text, "/../") || strings.HasSuffix(text, "/..") {
+		s.spelled = text
+	}
+	return s
 }
 
 // passes: parts of /proc and /dev lead to where the process is or to what it
@@ -82,7 +87,6 @@ func (r *reader) touch(w words.Word, role byte, deep bool, dir string, owner *re
 	s := r.resolve(w, dir)
 	r.path(s, role, deep, owner)
 	if s.path == "" || strings.HasPrefix(w.Text, "/") || w.Tilde {
-		r.through(w, dir, owner)
 		return
 	}
 	for _, alt := range alts {
@@ -90,14 +94,13 @@ func (r *reader) touch(w words.Word, role byte, deep bool, dir string, owner *re
 			r.path(other, role, deep, owner)
 		}
 	}
-	r.through(w, dir, owner)
 }
 
 func (r *reader) path(s spot, role byte, deep bool, owner *reeve.Command) {
 	if s.path != "" && devices[s.path] {
 		return
 	}
-	e := reeve.Effect{Path: s.path, Why: s.why, Deep: deep || s.deep, Command: owner}
+	e := reeve.Effect{Path: s.path, Spelled: s.spelled, Why: s.why, Deep: deep || s.deep, Command: owner}
 	kinds := [2]reeve.EffectKind{}
 	switch role {
 	case 'w':
@@ -115,28 +118,5 @@ func (r *reader) path(s spot, role byte, deep bool, owner *reeve.Command) {
 			r.emit(e)
 		}
 	}
-}
-
-// through emits a read of every directory that a path goes up from: the
-// kernel goes up from where a symbolic link leads, not from where it stands,
-// and only the disk knows which it is.
-func (r *reader) through(w words.Word, dir string, owner *reeve.Command) {
-	if !w.Known || !strings.Contains(w.Text, "/..") {
-		return
-	}
-	for i, n := 0, 0; n < 8; n++ {
-		at := strings.Index(w.Text[i:], "/..")
-		if at < 0 {
-			return
-		}
-		i += at
-		if before := w.Text[:i]; before != "" && !strings.HasSuffix(before, "..") && before != "." {
-			part := w
-			part.Text, part.Lead, part.Glob = before, before, false
-			if s := r.resolve(part, dir); s.path != "" {
-				r.path(s, 'r', false, owner)
-			}
-		}
-		i += 3
-	}
+	r.follow(s, role, deep, owner)
 }

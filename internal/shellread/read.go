@@ -79,8 +79,9 @@ type reader struct {
 
 	words words.Reader
 	scope scope
-	in    input // what the commands read from
-	maybe int   // within how many branches and loops that may not run
+	in    input     // what the commands read from
+	links []symlink // made by the text so far, in whatever process
+	maybe int       // within how many branches and loops that may not run
 	calls []*function
 	jumps []*[]scope // states in which break, continue and return leave the loops and functions around them
 
@@ -143,7 +144,7 @@ func (r *reader) enter() bool {
 func (r *reader) leave() { r.depth-- }
 
 // parsers are reused, because a new one costs as much as a short line.
-var parsers = sync.Pool{New: func() any { return &parser{p: syntax.NewParser()} }}
+var parsers = sync.Pool{New: func() any { return &parser{p: syntax.NewParser(syntax.KeepComments(true))} }}
 
 type parser struct {
 	p *syntax.Parser
@@ -166,11 +167,28 @@ func (r *reader) text(src, what string) {
 	if err == nil {
 		parsers.Put(p)
 		r.stmts(file.Stmts)
+		if strings.IndexByte(src, '#') >= 0 && hidesText(file, src) {
+			r.out = distrust(r.out, "holds a # in the middle of a word"+place(what)+", behind which the parser sees a comment and bash does not")
+		}
 	} else {
 		r.prefix(p, src)
 		r.out = distrust(r.out, "does not parse as bash"+place(what)+": "+err.Error())
 	}
 	r.words = saved
+}
+
+// hidesText reports whether the parser took a # for a comment that does not
+// begin a word. In subshells, substitutions and cases it does so behind a
+// quote, and bash runs what it left out.
+func hidesText(file *syntax.File, src string) (hides bool) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok {
+			at := int(c.Hash.Offset())
+			hides = hides || at >= len(src) || at > 0 && strings.IndexByte(" \t\n;&|()<>", src[at-1]) < 0
+		}
+		return !hides
+	})
+	return hides
 }
 
 func place(what string) string {

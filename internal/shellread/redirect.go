@@ -16,7 +16,9 @@ func (r *reader) redirect(d *syntax.Redirect) {
 		return
 	}
 	if d.N != nil && strings.HasPrefix(d.N.Value, "{") { // {name}> sets the variable
-		r.set(strings.Trim(d.N.Value, "{}"), value{number: true})
+		if name := strings.Trim(d.N.Value, "{}"); r.variableName(words.Plain(name), "a redirection") {
+			r.set(base(name), value{number: true})
+		}
 	}
 	switch d.Op {
 	case syntax.Hdoc, syntax.DashHdoc:

@@ -13,7 +13,7 @@ import (
 // lists are persistent, so that a copy is cheap and never shares a change.
 type scope struct {
 	dir   string   // working directory; "" = not known
-	alts  []string // where it would still be if the last cd failed
+	alts  []string // where else it would be if a cd before had failed
 	prev  string   // what cd - goes back to; "" = not known
 	vars  *binding
 	funcs *function
@@ -24,6 +24,7 @@ type scope struct {
 	homeMoved bool   // HOME was set
 	cdpath    bool   // CDPATH was set: cd may go elsewhere
 	allExport bool   // set -a
+	physical  bool   // set -P: cd goes where links lead
 }
 
 // binding is what is known of a variable that the text sets.
@@ -70,7 +71,7 @@ func join(base *scope, ends ...scope) scope {
 	for _, e := range ends[1:] {
 		out.code = firstOf(out.code, e.code)
 		out.split, out.homeMoved = out.split || e.split, out.homeMoved || e.homeMoved
-		out.cdpath, out.allExport = out.cdpath || e.cdpath, out.allExport || e.allExport
+		out.cdpath, out.allExport, out.physical = out.cdpath || e.cdpath, out.allExport || e.allExport, out.physical || e.physical
 		for _, a := range e.env {
 			if !slices.Contains(out.env, a) {
 				out.env = append(out.env[:len(out.env):len(out.env)], a)
@@ -145,7 +146,7 @@ func joinFuncs(base *scope, ends []scope) *function {
 // anything else than the first round, begun with entry.
 func (s *scope) settles(entry *scope) bool {
 	if s.dir != entry.dir || s.prev != entry.prev || s.code != "" && entry.code == "" || s.split && !entry.split ||
-		s.homeMoved && !entry.homeMoved || s.cdpath && !entry.cdpath || s.allExport && !entry.allExport ||
+		s.homeMoved && !entry.homeMoved || s.cdpath && !entry.cdpath || s.allExport && !entry.allExport || s.physical && !entry.physical ||
 		len(s.env) != len(entry.env) || len(s.alts) != len(entry.alts) || s.funcs != entry.funcs {
 		return false
 	}

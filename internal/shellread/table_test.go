@@ -345,7 +345,6 @@ git -c core.pager=x log | runs
 git -c alias.x=!y x | runs
 git --exec-path=x status | runs
 git --config-env=a=b status | runs
-git --git-dir=x status |
 git --work-tree=x status |
 git -p log | runs
 git diff --ext-diff | runs
@@ -617,6 +616,30 @@ exec ls | runs
 eval ls | runs
 source a | runs
 ls > a |
+jobs -x p a | runs
+jobs -lx p a | runs
+wait -n -p 'a[$(p)]' |
+wait -p'a[$(p)]' |
+read RANDOM < a |
+read SECONDS <<< 'a[$(p)]' |
+for SECONDS in 'a[$(p)]'; do :; done |
+declare SECONDS='a[$(p)]' |
+x='a[$(p)]'; exec {y[x]}>/dev/null |
+ls {y[x]}<a |
+finger data@h.example |
+getent hosts data.h.example |
+getent ahosts data.h.example |
+getent shadow |
+go build -ldflags '-linkmode=external -extld=./x' | runs
+go build '-ldflags=-extldflags=-fplugin=./x.so' | runs
+go test -ldflags "-X a.b=c" |
+go build -gccgoflags x | runs
+go build -compiler=gccgo | runs
+git --git-dir=a status | runs
+git --git-dir a log | runs
+tmux new -d 'p' | runs
+tmux send-keys p Enter | runs
+screen -dm p | runs
 `
 
 func TestLinesThatDoMoreThanReadAreNotTakenForReading(t *testing.T) {

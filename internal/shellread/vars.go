@@ -26,7 +26,7 @@ type value struct {
 func (r *reader) set(name string, v value) {
 	s := &r.scope
 	old := s.lookup(name)
-	if old != nil && old.integer && !v.number {
+	if (old != nil && old.integer || table.OwnNumbers[name]) && !v.number {
 		r.unknown(name + " is declared to be a number, so what it is given is evaluated")
 	}
 	b := binding{name: name, number: v.number, keyed: v.keyed, integer: v.integer || old != nil && old.integer}

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
@@ -69,10 +70,21 @@ func Fill(d Disk, at Place, effects []reeve.Effect) (filled []reeve.Effect, repo
 const unknownRepo = "which repository it is cannot be told"
 
 func runs(d Disk, c *reeve.Command) string {
-	if c.Dir == "" {
+	why := runsIn(d, c.Dir)
+	for i := 0; why == "" && i < len(c.Else); i++ {
+		why = runsIn(d, c.Else[i])
+	}
+	return why
+}
+
+func runsIn(d Disk, dir string) string {
+	if strings.Contains(dir, "/..") {
+		dir = physical(dir)
+	}
+	if dir == "" {
 		return unknownRepo
 	}
-	return d.RepoRuns(c.Dir)
+	return d.RepoRuns(dir)
 }
 
 // besides are the effects that the disk adds to one on a path.
@@ -245,7 +257,7 @@ func (x *expander) expand(dir, pattern string) (found []string, complete bool) {
 // names lists the entries of one folder that match. A folder that cannot be
 // listed holds nothing that the command could see.
 func (x *expander) names(dir, part string) (found []string, complete bool) {
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0) // a pipe of that name would be waited for
 	if err != nil {
 		return nil, true
 	}

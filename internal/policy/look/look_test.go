@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/reeve-gate/reeve"
@@ -210,5 +211,17 @@ func BenchmarkFillARead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Fill(disk{}, at, effects)
+	}
+}
+
+// TestNothingIsOpenedThatIsNoFolder: to open a pipe waits for its other end.
+func TestNothingIsOpenedThatIsNoFolder(t *testing.T) {
+	at := tree(t, "lib/x.go")
+	if err := syscall.Mkfifo(at.Dir+"/lib2", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := Fill(disk{new([]string)}, at, pattern(at, "cat lib*/*.go", ""))
+	if p := paths(at, got); p != " lib/x.go" {
+		t.Errorf("got %q", p)
 	}
 }

@@ -49,9 +49,9 @@ go list | ro long1 args=-
 go doc | ro long1 args=-
   -all -c -cmd -short -src -u -http:n
 go help | ro long1 args=-
-go build,go test,go vet,go run,go install,go generate,go tool,go bug,go clean,go fix,go fmt,go get,go work | long1 args=-
+go build,go test,go vet,go run,go install,go generate,go tool,go bug,go clean,go fix,go fmt,go get,go work | long1 args=- by=go
   -v -x -n -a -race -msan -asan -cover -i -json -short -failfast -benchmem -fullpath -trimpath -work -linkshared -list= -run= -skip= -count= -bench= -benchtime= -timeout= -cpu= -parallel= -p= -tags= -ldflags= -gcflags= -asmflags=
-  -buildmode= -buildvcs= -compiler= -covermode= -coverpkg= -mod= -installsuffix= -pgo= -vet= -shuffle= -fuzz= -fuzztime= -fuzzminimizetime= -blockprofilerate= -mutexprofilefraction= -memprofilerate= -pkgdir= -args:.
+  -buildmode= -buildvcs= -compiler=:x -gccgoflags=:x -covermode= -coverpkg= -mod= -installsuffix= -pgo= -vet= -shuffle= -fuzz= -fuzztime= -fuzzminimizetime= -blockprofilerate= -mutexprofilefraction= -memprofilerate= -pkgdir= -args:.
   -C=:C -o=:w -coverprofile=:w -cpuprofile=:w -memprofile=:w -blockprofile=:w -mutexprofile=:w -trace=:w -outputdir=:w -exec=:X -toolexec=:X -vettool=:X -overlay=:c -modfile=:c
 go mod | sub
 go mod tidy,go mod download,go mod init,go mod vendor,go mod verify,go mod graph,go mod why,go mod edit | long1 args=-

@@ -32,9 +32,9 @@ tee | args=w
   -aip --append --ignore-interrupts --output-error?
 sponge | args=w
   -a
-ln | args=- last=w
+ln | args=- last=w by=ln
   -bdFfiLnPrsTvh -S= --symbolic --force --interactive --relative --verbose --no-dereference --no-target-directory --backup? --suffix= -t=:w --target-directory=:w
-link | args=- last=w
+link | args=- last=w by=ln
 # -s runs strip
 install | args=r last=w
   -bCcDpTvZ -g= -m= -o= -S= --group= --mode= --owner= --preserve-timestamps --compare --backup? --suffix= --verbose --no-target-directory -d --directory -t=:w --target-directory=:w -s:x --strip:x --strip-program=:X

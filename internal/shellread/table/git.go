@@ -7,7 +7,7 @@ package table
 const gitTable = `
 git | sub first by=git
   -P -p:x --paginate:x --no-pager --bare:n --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
-  -C=:C -c=:x --config-env=:x --exec-path=:c --git-dir=:n --work-tree=:n --namespace=:n --super-prefix=:n --attr-source=:n --html-path:V --man-path:V --info-path:V
+  -C=:C -c=:x --config-env=:x --exec-path=:c --git-dir=:c --work-tree=:n --namespace=:n --super-prefix=:n --attr-source=:n --html-path:V --man-path:V --info-path:V
   --version:V -v:V --help:V -h:V --list-cmds=:V
 git version | ro
   --build-options

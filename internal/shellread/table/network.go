@@ -28,7 +28,7 @@ scp,sftp,rsync | by=remotecopy
 ssh-keygen,ssh-add,ssh-copy-id,gpg,openssl,age,certbot | args=-
 nc,ncat,netcat,socat,telnet,ftp,tftp,lftp | external args=h by=netcat
   -46bCDdFhIklMNnrStUuvZz -c=:X -e=:X --exec=:X --sh-exec=:X --lua-exec=:c -p= -s= -w= -q= -i= -o=:w -x=:n -X= -T= -P=
-ping,ping6,dig,nslookup,host,traceroute,tracepath,mtr,whois,nmap | args=h
+ping,ping6,dig,nslookup,host,traceroute,tracepath,mtr,whois,nmap,finger | args=h
   -46AabBdDfhLnOqrRUvVTF -c= -i= -I= -l= -m= -M= -p= -Q= -s= -S= -t= -W= -w= -x= -k= -y= -oN=:w --script=:c
 mail,mailx,sendmail,mutt,swaks,msmtp,s-nail | external args=-
 git-lfs,hub | external args=-

@@ -164,7 +164,7 @@ type | ro mild args=-
 # an operand without + sets the clock, as -s does
 date | ro args=+
   -uRjn -I? -d= -v= --date= --iso-8601? --rfc-3339= --rfc-email --utc --universal --debug --resolution -r=:r --reference=:r -f=:rn --file=:rn -s=:n --set=:n
-id,who,w,last,lastlog,finger | ro mild args=-
+id,who,w,last,lastlog | ro mild args=-
   -aGgnruzZpFPAhHblmqstTdifowx -NUM --group --groups --name --real --user --zero --all --boot --heading --count --no-header --short
 uname | ro mild
   -asnrvmpio --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform --operating-system
@@ -176,8 +176,13 @@ tput | ro mild args=-
   -T=
 printenv | ro mild args=-
   -0 --null
-getconf,getent | ro mild args=-
-  -a -v= -s= -i
+getconf | ro mild args=-
+  -a -v=
+# hosts, ahosts and networks ask name servers, shadow holds secrets
+getent | sub first
+  -s= -i
+getent passwd,getent group,getent services,getent protocols,getent rpc,getent aliases,getent initgroups | ro mild args=-
+  -s= -i
 ps | ro mild args=-
   -AadeflFjLmMTwyxXcHNZvSErV -o= -O= -p= -u= -U= -C= -t= -g= -G= -s= -q= -k= --sort= --format= --pid= --ppid= --user= --User= --group= --Group= --tty= --sid= --cols= --columns= --width=
   --rows= --lines= --headers --no-headers --no-heading --forest --cumulative --deselect

@@ -29,7 +29,7 @@ watch | wrap=text
   -tbegpcCwr -n= -d? -q= -s= --interval= --no-title --beep --errexit --chgexit --equexit= --precise --color --no-color --no-wrap --differences? -x:n --exec:n
 script | wrap=1 by=script
   -aefqr -E= -I=:w -O=:w -B=:w -T=:w -m= -o= -t?:w --append --flush --force --quiet --return --echo= --log-in=:w --log-out=:w --log-io=:w --log-timing=:w --timing?:w --output-limit= -c=:T --command=:T
-parallel,rush | wrap=text by=parallel
+parallel,sem,rush | wrap=text by=parallel
   -0qrtvkmXuz -a=:r -j= -P= -n= -N= -L= -I= -d= -C= -S=:U --jobs= --keep-order --dry-run --bar --progress --eta --halt= --joblog=:w --results=:w --retries= --timeout= --colsep= --delimiter= --tag --line-buffer --lb --ungroup --group --pipe --block= --link --max-args= --will-cite --no-notice --arg-file=:r --sshlogin=:U --ssh=:X --env= --load= --memfree= --nice= --no-run-if-empty --shuf --tmpdir=:w --wd=:C --workdir=:C
 sudo | wrap user by=sudo
   -AbBEHkKnNPSlvi -s -e:n -u= -g= -h= -p= -C= -c= -D=:C -R= -r= -t= -T= -U= -V:V --user= --group= --host= --prompt= --close-from= --chdir=:C --chroot= --role= --type= --command-timeout= --other-user= --askpass --background --preserve-env? --set-home --login --shell --reset-timestamp --remove-timestamp --non-interactive --stdin --list --validate --edit:n --version:V
@@ -55,7 +55,7 @@ strace,ltrace | wrap runs
   -cCdDfFhiknqrtTvwxyYzZ -a= -b= -e= -E= -I= -O= -p=:. -P= -s= -S= -u= -U= -X= -o=:w --trace= --output=:w --follow-forks --string-limit= --attach=:.
 valgrind | wrap runs
   -qv --tool= --leak-check= --show-leak-kinds= --track-origins= --error-exitcode= --suppressions=:r --log-file=:w --xml-file=:w --xml= --num-callers= --trace-children= --gen-suppressions= --quiet --verbose
-perf,heaptrack,hyperfine,entr | runs by=opaque
+perf,heaptrack,hyperfine,entr,tmux,screen,byobu,zellij,dtach,abduco | runs by=opaque
 xvfb-run,dbus-run-session,dbus-launch,fakeroot,fakechroot,eatmydata,chronic,unbuffer,torsocks,torify,proxychains,proxychains4,cpulimit,caffeinate,systemd-inhibit,catchsegv,rlwrap,numactl,cgexec,softlimit,chpst,trickle,tsocks,firejail,dotenv,doppler,op,infisical,teller,chamber,run-one,tini,dumb-init,catatonit | wrap
   -adeiqsuvklhbn -s= -n= -e= -l= --auto-servernum --server-num= --server-args= --config-file=:c --preserve-env
 gosu,su-exec,setpriv,runcon,systemd-run,capsh,aws-vault | wrap user by=opaque

@@ -1,6 +1,7 @@
 package use
 
 import (
+	"path"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -24,6 +25,31 @@ func (r *reading) dd() {
 				r.because(reeve.CommandDestructive, "dd writes to a device")
 			}
 		}
+	}
+}
+
+// ln makes each operand but the last another name; a single one is named in
+// the current directory.
+func (r *reading) ln() {
+	_, soft := r.u.Flag("-s", "--symbolic")
+	targets, into := r.u.Operands, words.Plain(".")
+	flag, folder := r.u.Flag("-t", "--target-directory")
+	switch {
+	case folder:
+		into = flag.Value
+	case len(targets) > 1:
+		into, targets = targets[len(targets)-1], targets[:len(targets)-1]
+	}
+	for _, t := range targets {
+		r.file(t, 'r', false)
+		r.Links = append(r.Links, Link{t, into, soft})
+	}
+	if len(r.u.Operands) == 1 && !folder {
+		name := words.Unknown("the name of a link")
+		if t := targets[0]; t.Known {
+			name = words.Plain(path.Base(t.Text))
+		}
+		r.file(name, 'w', false)
 	}
 }
 

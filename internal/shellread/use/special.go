@@ -56,6 +56,10 @@ func (r *reading) special() {
 		r.gitChange()
 	case "dd":
 		r.dd()
+	case "ln":
+		r.ln()
+	case "go":
+		r.linker()
 	case "tar":
 		r.tar()
 	case "unpack":

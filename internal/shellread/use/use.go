@@ -29,6 +29,7 @@ type Facts struct {
 	Files    []File
 	Hosts    []Host
 	Inner    []Inner
+	Links    []Link
 	Dir      *words.Word  // the program changes to this directory first: git -C, make -C
 	Also     []words.Word // the same command with its leading options taken out
 	External string       // what it changes outside; "" = nothing
@@ -44,6 +45,12 @@ type File struct {
 	Role byte // r, w, d, or m for moved away
 	Deep bool // everything below it too
 	Here bool // relative to the shell's directory even where Facts.Dir is set
+}
+
+// Link is another name for a file or folder.
+type Link struct {
+	Target, Name words.Word
+	Soft         bool // a target that is relative starts from the name's folder
 }
 
 // Host is an address that the program reaches.
@@ -88,8 +95,20 @@ func Of(ws []words.Word) Facts {
 		r.trusted = systemDirs[r.name[:i]]
 		r.name = r.name[i+1:]
 	}
+	if verb, is := strings.CutPrefix(r.name, "git-"); is && table.Lookup(r.name) == nil {
+		return dashed(ws, verb)
+	}
 	r.read()
 	return r.Facts
+}
+
+// dashed reads git-push as git push. Which program of that name it is cannot
+// be told, so that it is not in the read-only table.
+func dashed(ws []words.Word, verb string) Facts {
+	plain := append([]words.Word{words.Plain("git"), words.Plain(verb)}, ws[1:]...)
+	f := Of(plain)
+	f.ReadOnly, f.Also = false, plain
+	return f
 }
 
 func (r *reading) args() []words.Word { return r.ws[r.at:] }

@@ -14,6 +14,15 @@ func (r *reading) external(why string) {
 	}
 }
 
+// linker: go hands -ldflags to its linker, which can be told to start another.
+func (r *reading) linker() {
+	for _, f := range r.u.Flags {
+		if f.Name == "-ldflags" && (!f.Value.Known || strings.Contains(f.Value.Text, "-ext") || strings.Contains(f.Value.Text, "external")) {
+			r.because(reeve.CommandRunsProgram, "-ldflags may name a program to link with")
+		}
+	}
+}
+
 // npm without a sub-command that the table knows.
 func (r *reading) npm() {}
 
