@@ -26,6 +26,7 @@ func (r *reader) link(l use.Link, dir string) {
 		r.unknown("where a link is made is not certain")
 		return
 	}
+	var made []symlink
 	for _, name := range []string{at.path, path.Join(at.path, path.Base(l.Target.Text))} {
 		to := target
 		if l.Soft && !strings.HasPrefix(l.Target.Text, "/") && !l.Target.Tilde {
@@ -33,8 +34,9 @@ func (r *reader) link(l use.Link, dir string) {
 				r.path(to, 'r', false, nil)
 			}
 		}
-		r.links = append(r.links, symlink{name, to})
+		made = append(made, symlink{name, to})
 	}
+	r.links = append(r.links, made...)
 }
 
 // follow emits what is done to a path through a link that this text makes, at

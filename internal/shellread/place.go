@@ -51,6 +51,11 @@ func (r *reader) resolve(w words.Word, dir string) spot {
 	s := spot{path: path.Clean(text), deep: deep}
 	if strings.Contains(text, "/../") || strings.HasSuffix(text, "/..") {
 		s.spelled = text
+		for _, l := range r.links {
+			if strings.Contains(text, "/"+path.Base(l.path)+"/") {
+				return spot{why: text + " goes up from a link that this text makes"}
+			}
+		}
 	}
 	return s
 }

@@ -658,6 +658,8 @@ func TestWhatALinkLeadsToIsTouched(t *testing.T) {
 		{"(ln -s /out o); cd o && echo > f", []string{"write /out/f"}},
 		{"ln -s \"$x\" o; echo > o/f", []string{"write ?"}},
 		{"ln -s /out o; echo > of", []string{"write /w/of", "!write /outf", "!write ?"}},
+		{"ln -s /out o; echo > o/../f", []string{"write ?"}},
+		{"ln -s ../a b; ln -s ../c d; cat d", []string{"read /c", "!read ?"}},
 	})
 }
 

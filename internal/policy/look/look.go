@@ -9,6 +9,8 @@
 package look
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -116,8 +118,10 @@ func besides(d Disk, e *reeve.Effect) (more []reeve.Effect) {
 	return more
 }
 
-// physical takes the ".." out of an absolute path as the kernel does. Where a
-// part is missing or cannot be looked at, the path is not known.
+// physical takes the ".." out of an absolute path as the kernel does. What is
+// missing can only be a folder that the line makes before, since the links it
+// makes are followed where it is read. Where a part cannot be looked at, the
+// path is not known.
 func physical(spelled string) string {
 	at := "/"
 	for part := range strings.SplitSeq(spelled, "/") {
@@ -125,6 +129,9 @@ func physical(spelled string) string {
 		case "", ".":
 		case "..":
 			real, err := filepath.EvalSymlinks(at)
+			if errors.Is(err, fs.ErrNotExist) {
+				real, err = at, nil
+			}
 			if err != nil {
 				return ""
 			}
