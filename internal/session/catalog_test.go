@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/flow"
 )
 
 // open makes a store below a new state directory; ids count up.
@@ -90,5 +91,48 @@ func TestAWorkspaceIsNeverTheRootOrTheHome(t *testing.T) {
 		if got, err := Workspace(dir, home); err == nil {
 			t.Errorf("%q became the workspace %s", dir, got)
 		}
+	}
+}
+
+// TestAClientsSessionThatBeginsAgainRemembers: who says that a session has
+// ended may be the agent in it, which would be rid of what it has read.
+func TestAClientsSessionThatBeginsAgainRemembers(t *testing.T) {
+	state, ws := t.TempDir(), t.TempDir()
+	one := Session{Client: "claude", Foreign: "f", Workspace: ws}
+	s := open(t, state)
+	first, err := s.ForClient(one, "/home/nobody-here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := flow.Taint{Untrusted: true, Private: true}
+	s.AddTaint(first.ID, read)
+	for range 2 {
+		if err := s.Spend(first.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(first.ID); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.ForClient(one, "/home/nobody-here")
+	if err != nil || again.ID == first.ID || s.Taint(again.ID) != read {
+		t.Errorf("the same client's session: %s with %+v, %v; want another that has read %+v", again.ID, s.Taint(again.ID), err, read)
+	}
+	if err := s.Spend(again.ID); err != nil {
+		t.Error(err)
+	}
+	if err := s.Spend(again.ID); err == nil {
+		t.Error("its calls are counted from the start")
+	}
+	if err := s.End(again.ID); err != nil {
+		t.Fatal(err)
+	}
+	s, n := open(t, state), 100
+	s.newID = func() string { n++; return fmt.Sprint("later-", n) }
+	if later, err := s.ForClient(one, "/home/nobody-here"); err != nil || s.Taint(later.ID) != read {
+		t.Errorf("after a new start it has read %+v, %v", s.Taint(later.ID), err)
+	}
+	if other, err := s.ForClient(Session{Client: "claude", Foreign: "g", Workspace: ws}, "/home/nobody-here"); err != nil || s.Taint(other.ID) != (flow.Taint{}) {
+		t.Errorf("another session has read %+v, %v", s.Taint(other.ID), err)
 	}
 }

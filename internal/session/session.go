@@ -7,7 +7,8 @@
 // lives (taint, tally, running process) is kept in memory; losing it can only
 // make an answer stricter or a receipt shorter, with one exception that is
 // handled: taint is written at once when it grows, because forgetting it would
-// loosen step 7.
+// loosen step 7. A client's session that ended and begins again has read what
+// it had read. The count of calls begins again with the daemon.
 package session
 
 import (
@@ -62,7 +63,14 @@ type Store struct {
 	mu      sync.Mutex // guards what follows and every *live in it
 	all     map[string]*live
 	foreign map[string]string // client + "\x00" + foreign id → session id
+	ended   map[string]past   // by the same key
 	catalog map[string]reeve.Catalog
+}
+
+// past is what an ended session of a client hands on to the next of its name.
+type past struct {
+	taint flow.Taint
+	calls int
 }
 
 type live struct {
@@ -75,7 +83,7 @@ type live struct {
 // Open reads the sessions that have not ended.
 func Open(state string, maxCalls int, now func() time.Time, newID func() string) (*Store, error) {
 	s := &Store{dir: filepath.Join(state, "sessions"), now: now, newID: newID, maxCalls: maxCalls,
-		all: map[string]*live{}, foreign: map[string]string{}, catalog: map[string]reeve.Catalog{}}
+		all: map[string]*live{}, foreign: map[string]string{}, ended: map[string]past{}, catalog: map[string]reeve.Catalog{}}
 	if err := durable.MkdirAll(s.dir); err != nil {
 		return nil, fmt.Errorf("make the sessions folder: %w", err)
 	}
@@ -89,8 +97,12 @@ func Open(state string, maxCalls int, now func() time.Time, newID func() string)
 	for _, n := range names {
 		var one Session
 		b, err := os.ReadFile(filepath.Join(s.dir, n.Name(), "session.json"))
-		if err != nil || json.Unmarshal(b, &one) != nil || one.ID != n.Name() || !one.Ended.IsZero() {
+		if err != nil || json.Unmarshal(b, &one) != nil || one.ID != n.Name() {
 			continue // a session that cannot be read is not resumed: its calls are refused as unknown
+		}
+		if !one.Ended.IsZero() {
+			s.remember(&live{Session: one})
+			continue
 		}
 		s.keep(one)
 	}
@@ -106,6 +118,16 @@ func (s *Store) keep(one Session) *live {
 	return l
 }
 
+// remember keeps what a session that has ended hands on.
+func (s *Store) remember(l *live) {
+	if l.Foreign == "" {
+		return
+	}
+	key := l.Client + "\x00" + l.Foreign
+	p := s.ended[key]
+	s.ended[key] = past{p.taint.Join(l.Taint), max(p.calls, l.calls)}
+}
+
 // Create starts a session. Workspace must be an existing directory, and
 // neither the root nor the home directory.
 func (s *Store) Create(one Session, home string) (Session, error) {
@@ -119,7 +141,7 @@ func (s *Store) Create(one Session, home string) (Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keep(one)
+	s.keep(one).calls = s.ended[one.Client+"\x00"+one.Foreign].calls
 	return one, nil
 }
 
@@ -131,6 +153,7 @@ func (s *Store) ForClient(one Session, home string) (Session, error) {
 		defer s.mu.Unlock()
 		return l.Session, nil
 	}
+	one.Taint = one.Taint.Join(s.ended[one.Client+"\x00"+one.Foreign].taint)
 	s.mu.Unlock()
 	return s.Create(one, home)
 }
@@ -230,6 +253,7 @@ func (s *Store) End(id string) error {
 	delete(s.all, id)
 	if l.Foreign != "" {
 		delete(s.foreign, l.Client+"\x00"+l.Foreign)
+		s.remember(l)
 	}
 	one := l.Session
 	s.mu.Unlock()
