@@ -266,7 +266,8 @@ func glob(args []byte, at tool.Place) ([]reeve.Effect, error) {
 
 // grep shows contents. A file filter that names a file is a read of that
 // file, wherever below the directory it lies, so that a filter for
-// credentials is judged as one.
+// credentials is judged as one. A search above the home shows what its
+// credential stores hold, of which the best known stands for all.
 func grep(args []byte, at tool.Place) ([]reeve.Effect, error) {
 	var a found
 	if err := decode(args, &a); err != nil {
@@ -277,6 +278,9 @@ func grep(args []byte, at tool.Place) ([]reeve.Effect, error) {
 		return nil, err
 	}
 	effects := []reeve.Effect{{Kind: reeve.EffectRead, Path: dir, Deep: true}}
+	if at.Home != "" && strings.HasPrefix(at.Home+"/", strings.TrimSuffix(dir, "/")+"/") {
+		effects = append(effects, reeve.Effect{Kind: reeve.EffectRead, Path: at.Home + "/.ssh", Deep: true})
+	}
 	alternatives := strings.FieldsFunc(a.Glob, func(r rune) bool { return strings.ContainsRune("{}, \t\n", r) })
 	for _, alt := range alternatives {
 		name := strings.Trim(strings.NewReplacer("*", "", "?", "", "[", "", "]", "").Replace(strings.TrimPrefix(alt, "!")), "/")
