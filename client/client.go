@@ -184,8 +184,15 @@ func absent(err error) bool {
 
 // Start starts the daemon and waits until it serves. Where two callers start
 // at once one of the daemons wins and both callers are served.
+//
+// The variables whose values the daemon is to mask are handed to it. Settings
+// that cannot be read are the daemon's to refuse.
 func (c *Client) Start() error {
-	err := localsock.Spawn(c.Paths.State, []string{"__daemon"}, c.Getenv, StartLimit)
+	var secrets []string
+	if conf, err := config.Load(c.Paths.Config); err == nil {
+		secrets = conf.Redact.Secrets
+	}
+	err := localsock.Spawn(c.Paths.State, []string{"__daemon"}, secrets, c.Getenv, StartLimit)
 	if err == nil || err.Error() == AlreadyServed {
 		return nil
 	}

@@ -78,7 +78,7 @@ type Config struct {
 		IntentTimeout string `toml:"intent_timeout" default:"10s" doc:"an intent that is not durable within this time is a denial."`
 	} `toml:"audit"`
 	Redact struct {
-		Secrets []string `toml:"secrets" doc:"names of environment variables of the daemon whose values are masked wherever they appear."`
+		Secrets []string `toml:"secrets" doc:"names of environment variables whose values are masked wherever they appear, as they are set where the daemon is started from."`
 	} `toml:"redact"`
 	Daemon struct {
 		Idle string `toml:"idle" default:"0s" doc:"end the daemon after this long without a session, a question or a client; 0s = never."`

@@ -147,7 +147,7 @@ func open(opt Options) (*Daemon, error) {
 	if d.conf, err = config.Load(opt.Paths.Config); err != nil {
 		return nil, err
 	}
-	if d.clean, err = cleaner(d.conf, opt.Getenv); err != nil {
+	if d.clean, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
 		return nil, err
 	}
 	if d.trust, err = openTrust(opt.Paths.State); err != nil {

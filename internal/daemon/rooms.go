@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -92,11 +93,12 @@ func (b *toolbox) Find(name string) (tool.Tool, bool) {
 func (b *toolbox) Check(t tool.Tool, raw []byte) error { return b.check.Check(t, raw) }
 
 // cleaner knows the secrets that a person named in the settings.
-func cleaner(c *config.Config, getenv func(string) string) (*redact.Redactor, error) {
+func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*redact.Redactor, error) {
 	r := redact.New()
 	for _, name := range c.Redact.Secrets {
 		v := getenv(name)
 		if v == "" {
+			fmt.Fprintf(log, "redact.secrets: variable %s is not set, so that nothing is masked for it; end the daemon and start it where it is set\n", name)
 			continue
 		}
 		if err := r.AddSecret(v); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -160,10 +161,10 @@ func TestALongStatePathMovesTheSocket(t *testing.T) {
 func TestADaemonNeverStartsADaemon(t *testing.T) {
 	state := filepath.Join(short(t), "state")
 	getenv := func(name string) string { return map[string]string{Starting: "1"}[name] }
-	if err := Spawn(state, []string{"__daemon"}, getenv, time.Second); err == nil || !strings.Contains(err.Error(), "starts no other") {
+	if err := Spawn(state, []string{"__daemon"}, nil, getenv, time.Second); err == nil || !strings.Contains(err.Error(), "starts no other") {
 		t.Errorf("started from a daemon: %v", err)
 	}
-	for _, kv := range daemonEnv(func(string) string { return "" }) {
+	for _, kv := range daemonEnv(func(string) string { return "" }, nil) {
 		if kv == Starting+"=1" {
 			return
 		}
@@ -241,4 +242,13 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("announced %d, got %d bytes", n, len(frame))
 		}
 	})
+}
+
+func TestTheDaemonIsGivenWhatTheSettingsNameAndNothingElse(t *testing.T) {
+	vars := map[string]string{"HOME": "/h", "TOKEN": "s", "OTHER": "o", "LD_PRELOAD": "/x.so", "PATH": "/evil"}
+	env := daemonEnv(func(name string) string { return vars[name] }, []string{"TOKEN", "UNSET", "LD_PRELOAD", "PATH"})
+	want := []string{Starting + "=1", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/h", "TOKEN=s"}
+	if !slices.Equal(env, want) {
+		t.Errorf("%q, want %q", env, want)
+	}
 }

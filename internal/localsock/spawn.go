@@ -19,9 +19,10 @@ const Starting = "REEVE_DAEMON"
 
 // Spawn starts the daemon of this state directory: the program itself with
 // args, in its own process session, with no stream of the caller, the root as
-// working directory and a small environment. It returns when the daemon says
+// working directory and a small environment, to which pass adds variables by
+// name. It returns when the daemon says
 // that it serves, or with the reason why not, after limit at the latest.
-func Spawn(state string, args []string, getenv func(string) string, limit time.Duration) error {
+func Spawn(state string, args, pass []string, getenv func(string) string, limit time.Duration) error {
 	if getenv(Starting) != "" {
 		return errors.New("this process was started as a daemon; it starts no other")
 	}
@@ -44,7 +45,7 @@ func Spawn(state string, args []string, getenv func(string) string, limit time.D
 	defer ready.Close()
 	cmd := exec.Command(exe, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
-	cmd.Env = daemonEnv(getenv)
+	cmd.Env = daemonEnv(getenv, pass)
 	cmd.ExtraFiles = []*os.File{tell}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
@@ -76,10 +77,15 @@ func awaitReady(ready *os.File, limit time.Duration, log string) error {
 }
 
 // daemonEnv is what a daemon started from anywhere gets: where things are, and
-// the language. Nothing of the session it happened to be started from.
-func daemonEnv(getenv func(string) string) []string {
+// the language, and what the settings name. Nothing else of the session it
+// happened to be started from.
+func daemonEnv(getenv func(string) string, pass []string) []string {
 	env := []string{Starting + "=1", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	for _, name := range [...]string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "REEVE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCOVERDIR"} {
+	own := []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "REEVE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCOVERDIR"}
+	for _, name := range append(own, pass...) {
+		if name == "PATH" || name == Starting || strings.HasPrefix(name, "LD_") {
+			continue // the daemon's programs are found and loaded as it says
+		}
 		if v := getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
