@@ -645,6 +645,19 @@ func TestEveryDirectoryThatGitMayRunInIsGiven(t *testing.T) {
 	}
 }
 
+// A program that is not known may read what its words name.
+func TestPathsGivenToAnUnknownProgramAreRead(t *testing.T) {
+	holds(t, []reading{
+		{"p ~/.k/id -in ../x --key=/etc/y -f./z .env a", []string{"read /home/u/.k/id", "read /x", "read /etc/y", "read /w/z", "read /w/.env", "!read /w/a", "!read /w/-in"}},
+		{"cd sub && p ./x", []string{"read /w/sub/x"}},
+		{"p a b=c -v --long 5", []string{"!read /w/a", "!read /w/b=c", "!read /w/c", "!read /w/5"}},
+		{"p \"$x\"", []string{"!read ?", "!unknown"}},
+		{"git diff --no-index /dev/null ../s", []string{"read /s deep"}},
+		{"git grep --no-index x ../s", []string{"read /s deep"}},
+		{"git grep x s/", []string{"!read /w/s deep"}},
+	})
+}
+
 func TestWhatALinkLeadsToIsTouched(t *testing.T) {
 	holds(t, []reading{
 		{"ln -s ../secret a; cat a", []string{"read /secret", "write /w/a", "read /w/a", "!read ?"}},

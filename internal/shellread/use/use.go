@@ -138,6 +138,7 @@ func (r *reading) read() {
 	r.p = table.Lookup(r.name)
 	if r.p == nil {
 		r.loose(r.args())
+		r.named()
 		return
 	}
 	if r.p.Is(table.HasSubs) && !r.descend() {
@@ -151,8 +152,28 @@ func (r *reading) read() {
 	case r.p.Is(table.Wraps):
 		r.wrap()
 	}
+	if _, outside := r.u.Flag("--no-index"); outside && r.name == "git" {
+		for _, w := range r.u.Operands {
+			r.file(w, 'r', true)
+		}
+	}
 	r.interpreter()
 	r.version()
+}
+
+// named notes the words of a program that is not known which can only be
+// paths, alone or as the value of an option.
+func (r *reading) named() {
+	for _, w := range r.args() {
+		if at := strings.IndexByte(w.Lead, '='); at >= 0 {
+			w = w.From(at + 1)
+		} else if len(w.Lead) > 2 && w.Lead[0] == '-' && w.Lead[1] != '-' {
+			w = w.From(2)
+		}
+		if w.Known && !w.Glob && (w.Tilde || strings.HasPrefix(w.Text, ".") || strings.Contains(w.Text, "/") && !strings.Contains(w.Text, "://")) {
+			r.file(w, 'r', false)
+		}
+	}
 }
 
 // loose marks words that could become options or several words.
