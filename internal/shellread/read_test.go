@@ -650,6 +650,7 @@ func TestPathsGivenToAnUnknownProgramAreRead(t *testing.T) {
 	holds(t, []reading{
 		{"p ~/.k/id -in ../x --key=/etc/y -f./z .env a", []string{"read /home/u/.k/id", "read /x", "read /etc/y", "read /w/z", "read /w/.env", "!read /w/a", "!read /w/-in"}},
 		{"cd sub && p ./x", []string{"read /w/sub/x"}},
+		{"openssl rsa -in ~/.k/id", []string{"read /home/u/.k/id"}},
 		{"p a b=c -v --long 5", []string{"!read /w/a", "!read /w/b=c", "!read /w/c", "!read /w/5"}},
 		{"p \"$x\"", []string{"!read ?", "!unknown"}},
 		{"git diff --no-index /dev/null ../s", []string{"read /s deep"}},

@@ -25,7 +25,8 @@ scp,sftp,rsync | by=remotecopy
   --dry-run --update --existing --ignore-existing --checksum --links --perms --times --owner --group --info= --itemize-changes --size-only --inplace --bwlimit= --port= --timeout= --max-size= --min-size= --mkpath --filter= --relative --no-perms --no-owner --no-group --no-times --chmod= --chown=
   -e=:X --rsh=:X --rsync-path=:x --log-file=:w --backup-dir=:w --temp-dir=:w -M=:x --remote-option=:x --daemon:x --config=:c --password-file=:r --remove-source-files:n --partial-dir=:w --compare-dest= --copy-dest= --link-dest= --write-batch=:w --read-batch=:r --only-write-batch=:w
   -o=:n -F=:c -i= -l= -b= -J= -B --protocol= --out-format= --block-size= --max-delete= --numeric-ids --sparse --one-file-system --safe-links --copy-links --no-implied-dirs --delay-updates
-ssh-keygen,ssh-add,ssh-copy-id,gpg,openssl,age,certbot | args=-
+ssh-keygen,gpg,openssl,age | args=- by=named
+ssh-add,ssh-copy-id,certbot | args=-
 nc,ncat,netcat,socat,telnet,ftp,tftp,lftp | external args=h by=netcat
   -46bCDdFhIklMNnrStUuvZz -c=:X -e=:X --exec=:X --sh-exec=:X --lua-exec=:c -p= -s= -w= -q= -i= -o=:w -x=:n -X= -T= -P=
 ping,ping6,dig,nslookup,host,traceroute,tracepath,mtr,whois,nmap,finger | args=h

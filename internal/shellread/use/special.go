@@ -56,6 +56,8 @@ func (r *reading) special() {
 		r.gitChange()
 	case "dd":
 		r.dd()
+	case "named":
+		r.named()
 	case "ln":
 		r.ln()
 	case "go":
