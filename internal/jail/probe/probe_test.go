@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == probe.Command {
-		os.Exit(probe.Main(os.Args[2:]))
+		// Not os.Exit: with the race detector that sleeps for a second.
+		syscall.Exit(probe.Main(os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }
@@ -57,11 +60,11 @@ func TestABoundaryIsReadyOnlyAfterEveryActFailedInside(t *testing.T) {
 // leaky is a wall that holds nothing: it runs the probe as it is.
 type leaky struct {
 	bwrap.Wall
-	starts int
+	starts atomic.Int64 // the profiles are probed at once
 }
 
 func (l *leaky) StartProbe(_ context.Context, plan jail.Plan, command, task string, out, errs *os.File) (jail.Process, error) {
-	l.starts++
+	l.starts.Add(1)
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -119,8 +122,8 @@ func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
 		t.Fatalf("kept answer: %v %v", info, err)
 	}
 	again := &leaky{}
-	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxReady || again.starts != 0 {
-		t.Errorf("kept answer was not used: %s, %d starts", r.State, again.starts)
+	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxReady || again.starts.Load() != 0 {
+		t.Errorf("kept answer was not used: %s, %d starts", r.State, again.starts.Load())
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -129,7 +132,7 @@ func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"Key":"`, `"Key":"0`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxMissing || again.starts == 0 {
+	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxMissing || again.starts.Load() == 0 {
 		t.Errorf("an answer of another boot was believed: %s", r.State)
 	}
 	if err := os.WriteFile(file, text, 0o666); err != nil {
@@ -138,8 +141,8 @@ func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
 	if err := os.Chmod(file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	again.starts = 0
-	if probe.New(again, dir).Ready(t.Context()); again.starts == 0 {
+	again.starts.Store(0)
+	if probe.New(again, dir).Ready(t.Context()); again.starts.Load() == 0 {
 		t.Error("an answer that others can write was believed")
 	}
 }
