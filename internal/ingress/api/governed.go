@@ -2,10 +2,8 @@ package api
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -103,7 +101,7 @@ func isClient(pid int, name, client string) bool {
 	if strings.HasPrefix(name, client) {
 		return true
 	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	b, err := localsock.ReadProc(pid, "cmdline", nil)
 	if err != nil {
 		return false
 	}
