@@ -89,7 +89,7 @@ func diagnose(r jail.Readiness) diagnosis {
 		case 0:
 			state = "missing"
 		}
-		d.Promises = append(d.Promises, promise{"refused: " + name, state, detail[name]})
+		d.Promises = append(d.Promises, promise{"refused: " + name + where[name], state, detail[name]})
 	}
 	if r.State == reeve.SandboxReady {
 		d.State = "ready"
@@ -98,14 +98,25 @@ func diagnose(r jail.Readiness) diagnosis {
 	return d
 }
 
+// where says of what an act was tried in a boundary without a network that it
+// says nothing of one with the machine's own.
+var where = map[string]string{
+	"connect to a port of this machine": " (strict, --net none)",
+	"connect to an abstract socket":     " (strict, --net none)",
+}
+
 // unprobed are promises that are known rather than tried.
 func unprobed() []promise {
 	terminal := promise{"a terminal for programs inside", "ready", "/usr/bin/setsid"}
 	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
 		terminal = promise{terminal.Name, "missing", "install the package util-linux"}
 	}
+	abstract := promise{"abstract sockets closed where the network is open", "ready", "Landlock"}
+	if !bwrap.Scopes() {
+		abstract.State, abstract.Detail = "missing", "needs Linux 6.12 with Landlock, and a bubblewrap that is not set-id"
+	}
 	return []promise{
-		terminal,
+		terminal, abstract,
 		{"limits", "partial", "held: wall time, processor seconds, file size, open files, scratch space; not held: memory, number of processes"},
 		{"network by host", "missing", "a profile has no network or the machine's own, loopback included"},
 	}

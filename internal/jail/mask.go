@@ -90,8 +90,8 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 				for _, name := range cli.secrets {
 					found = append(found, present(filepath.Join(home, cli.folder, name))...)
 				}
-				for _, name := range cli.files { // its servers' keys stand there too
-					found = append(found, present(filepath.Join(home, name))...)
+				for _, file := range cli.files { // its servers' keys stand there too
+					found = append(found, present(filepath.Join(home, file))...)
 				}
 			}
 		}

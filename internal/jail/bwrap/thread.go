@@ -2,6 +2,7 @@ package bwrap
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 	"unsafe"
 
@@ -25,6 +26,14 @@ func scope() bool {
 	}
 	_, _, errno = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
 	return errno == 0
+}
+
+// Scopes reports whether [scope] can do its work here: the sixth version of
+// Landlock.
+func Scopes() bool {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	info, err := os.Stat(Program)
+	return errno == 0 && version >= 6 && err == nil && info.Mode()&os.ModeSetuid == 0
 }
 
 // umask sets the umask of this thread alone, for what it starts; 0 leaves it.
