@@ -23,7 +23,26 @@ type NetMode uint8
 const (
 	NetNone             NetMode = iota // a network namespace with nothing but its own loopback
 	UnrestrictedNetwork                // the host's network, as is
+	ProxiedNetwork                     // as NetNone, and one listener at ProxyAddr that leads to Reeve's proxy
 )
+
+// ProxyAddr is where a boundary with [ProxiedNetwork] has its one way out: an
+// address of its own loopback. The listener is made inside and handed out
+// ([Cmd.Listener]), so that there is nothing inside to relay or to take over,
+// and the listener itself says which session a connection comes from.
+const ProxyAddr = "127.0.0.1:3128"
+
+func (n NetMode) String() string {
+	switch n {
+	case NetNone:
+		return "none"
+	case UnrestrictedNetwork:
+		return "open"
+	case ProxiedNetwork:
+		return "rules"
+	}
+	return "unknown"
+}
 
 // Plan is a boundary, as data. All paths are absolute, clean and free of
 // symbolic links unless the field says otherwise; [Profile.Plan] makes them so.
@@ -78,6 +97,11 @@ type Cmd struct {
 	Stdin, Stdout, Stderr *os.File
 	TTY                   *os.File // becomes the controlling terminal, with the three streams, when set
 	Umask                 uint32   // of the program; 0 = ours, which keeps everything private
+
+	// Listener takes the listening socket at ProxyAddr of a boundary with
+	// ProxiedNetwork, before the program starts; it owns ln from then on. An
+	// error starts nothing.
+	Listener func(ln *os.File) error
 }
 
 // Process is a running tree. Wait returns after the whole tree is gone.
