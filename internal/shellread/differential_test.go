@@ -287,7 +287,9 @@ func newBox(t *testing.T) *box {
 	b := &box{bwrap: bwrap, dir: t.TempDir()}
 	b.bin = filepath.Join(b.dir, "bin")
 	must(t, os.Mkdir(b.bin, 0o755))
-	stub := []byte("#!/bin/dash\necho \"${0##*/}\" >&9\n")
+	// A stub that bash reads with "." is no program that started: the shell
+	// that reads it would be named.
+	stub := []byte("#!/bin/dash\n[ \"${BASH_SOURCE-$0}\" != \"$0\" ] || echo \"${0##*/}\" >&9\n")
 	for _, s := range stubs {
 		must(t, os.WriteFile(filepath.Join(b.bin, s), stub, 0o755))
 	}
