@@ -95,7 +95,7 @@ tool/foreign                : reeve tool shellread
 tool/tooltest    test       : reeve permit tool
 
 localsock        net exec=spawn.go :
-client                      : reeve localsock wire approval config
+client                      : reeve durable localsock wire approval config
 
 ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire

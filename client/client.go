@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"os"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/approval"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -158,16 +160,23 @@ func (c *Client) connect(start bool) (*localsock.Conn, error) {
 	if !start {
 		return nil, fmt.Errorf("%w: no daemon is running; reeve up starts one", reeve.ErrUnavailable)
 	}
-	if err := c.Start(); err != nil {
-		return nil, err
+	// A daemon that is ending has closed its socket and still holds the state
+	// directory for a moment, so that the first one started gives way to it.
+	for deadline := time.Now().Add(StartLimit); ; {
+		if err := c.Start(); err != nil {
+			return nil, err
+		}
+		conn, err := dialSoon(path)
+		if err == nil || time.Now().After(deadline) {
+			return conn, err
+		}
 	}
-	return dialSoon(path)
 }
 
 // dialSoon connects to a daemon that was just started, perhaps by another
 // caller, and may not listen yet.
 func dialSoon(path string) (*localsock.Conn, error) {
-	for deadline := time.Now().Add(StartLimit); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(300 * time.Millisecond); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := localsock.Dial(path, 2*time.Second)
 		if err == nil {
 			return conn, nil
@@ -202,7 +211,8 @@ func (c *Client) Start() error {
 // AlreadyServed is what a second daemon says on one state directory.
 const AlreadyServed = "another daemon serves this state directory"
 
-// awaitGone waits until a daemon that gives way has let go of its socket.
+// awaitGone waits until a daemon that gives way has let go of its socket and
+// of the state directory.
 func (c *Client) awaitGone() error {
 	path, err := localsock.Path(c.Paths.State, wire.ControlSocket, c.Getenv)
 	if err != nil {
@@ -211,7 +221,7 @@ func (c *Client) awaitGone() error {
 	for deadline := time.Now().Add(StartLimit); ; {
 		conn, err := localsock.Dial(path, time.Second)
 		if err != nil {
-			return nil
+			return c.awaitUnlocked(deadline)
 		}
 		// The old daemon closes its listener first and its connections last:
 		// reading ends when it is gone.
@@ -220,6 +230,20 @@ func (c *Client) awaitGone() error {
 		conn.Close()
 		if err != nil && !errors.Is(err, io.EOF) && time.Now().After(deadline) {
 			return fmt.Errorf("%w: the old daemon does not end; run reeve down", reeve.ErrUnavailable)
+		}
+	}
+}
+
+func (c *Client) awaitUnlocked(deadline time.Time) error {
+	for ; ; time.Sleep(5 * time.Millisecond) {
+		held, err := durable.Locked(filepath.Join(c.Paths.State, "daemon.lock"))
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+		case !held:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("%w: the daemon closed its socket and does not end; see %s", reeve.ErrUnavailable, filepath.Join(c.Paths.State, "daemon.log"))
 		}
 	}
 }
