@@ -96,6 +96,7 @@ tool/tooltest    test       : reeve permit tool
 
 localsock        net exec=spawn.go :
 client                      : reeve durable localsock wire approval config
+netguard         net        :
 
 ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
