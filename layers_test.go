@@ -83,7 +83,8 @@ jail/pty                    : reeve
 jail/plant       part       : jail jail/tree jail/gitconf
 jail/bwrap       exec       : reeve permit jail jail/seccomp
 jail/probe       net exec   : reeve permit jail
-jail/host        exec       : reeve permit jail
+jail/group       exec part  : jail
+jail/host        exec       : reeve permit jail jail/group
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty
 
 tool/patch       pure part  :

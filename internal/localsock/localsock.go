@@ -149,15 +149,15 @@ func newConn(u *net.UnixConn) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cred *unix.Ucred
-	var cerr error
-	if err := raw.Control(func(fd uintptr) { cred, cerr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	var peer Peer
+	var perr error
+	if err := raw.Control(func(fd uintptr) { peer, perr = peerOf(int(fd)) }); err != nil {
 		return nil, err
 	}
-	if cerr != nil {
-		return nil, fmt.Errorf("ask the kernel who is at the other end: %w", cerr)
+	if perr != nil {
+		return nil, fmt.Errorf("ask the kernel who is at the other end: %w", perr)
 	}
-	return &Conn{Peer: Peer{UID: int(cred.Uid), PID: int(cred.Pid)}, u: u}, nil
+	return &Conn{Peer: peer, u: u}, nil
 }
 
 // Close ends the connection.

@@ -8,21 +8,3 @@
 // [Work] that honest work still succeeds. A wall's own tests call them, with
 // [Main] in TestMain; they run as root and as an ordinary user.
 package jailtest
-
-import (
-	"os"
-	"syscall"
-	"testing"
-
-	"github.com/reeve-gate/reeve/internal/jail/probe"
-)
-
-// Main is for TestMain of a wall: it makes the test binary the contained
-// program of the escape suite.
-func Main(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == probe.Command {
-		// Not os.Exit: with the race detector that sleeps for a second.
-		syscall.Exit(probe.MainWith(os.Args[2:], Attempts()))
-	}
-	os.Exit(m.Run())
-}

@@ -25,8 +25,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/gitconf"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
@@ -60,11 +58,8 @@ func Snapshot(plan jail.Plan, start time.Time) *Before {
 	b := &Before{Plan: plan, Start: start, Known: map[string]bool{}, Was: map[string]Standing{}}
 	b.Plan.Env = nil
 	// A file's change time comes from the coarse clock, which lags behind.
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err == nil {
-		if t := time.Unix(now.Unix()); t.Before(start) {
-			b.Start = t
-		}
+	if t := fileClock(); t.Before(start) {
+		b.Start = t
 	}
 	for _, pattern := range plan.Absent {
 		for _, m := range matches(pattern) {

@@ -125,11 +125,7 @@ func (t *trial) outside(ctx context.Context, plain, privileged []string) (map[st
 	}
 	stage := t.site.stage
 	stage.Control = true
-	more, err := control(ctx, task{stage, privileged}, t.env, &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	})
+	more, err := control(ctx, task{stage, privileged}, t.env, namespaces())
 	if err != nil {
 		return nil, fmt.Errorf("user namespaces are needed and not to be had here: %w", err)
 	}

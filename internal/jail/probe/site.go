@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -120,7 +121,13 @@ func (s *site) listen() error {
 	}
 	s.closers = append(s.closers, tcp.Close)
 	s.stage.TCP = tcp.Addr().String()
-	for _, name := range []string{s.stage.Stream, s.stage.Abstract} {
+	names := []string{s.stage.Stream}
+	if runtime.GOOS == "linux" {
+		names = append(names, s.stage.Abstract)
+	} else {
+		s.stage.Abstract = "" // an invention of Linux
+	}
+	for _, name := range names {
 		l, err := net.Listen("unix", name)
 		if err != nil {
 			return err

@@ -107,26 +107,13 @@ func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 	return r
 }
 
-// advice names the usual causes of a boundary that cannot be built.
-func advice(problem string) string {
-	switch {
-	case strings.Contains(problem, "uid map"), strings.Contains(problem, "RTM_NEWADDR"), strings.Contains(problem, "namespace"), strings.Contains(problem, "ermission"):
-		return "allow user namespaces for bubblewrap: on Ubuntu 24.04 and later install the AppArmor profile bwrap-userns-restrict (package apparmor-profiles), " +
-			"elsewhere set the sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces above 0"
-	case strings.Contains(problem, "proc"):
-		return "inside a container, /proc must be mounted whole: start the container with an unmasked /proc"
-	}
-	return "reeve doctor shows each promise"
-}
-
 // identity is what a kept answer depends on.
 func identity(engine string) string {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	parts := []string{schema, strings.TrimSpace(string(boot)), engine, fmt.Sprint(os.Getuid())}
+	parts := []string{schema, boot(), engine, fmt.Sprint(os.Getuid())}
 	if exe, err := os.Executable(); err == nil {
 		if info, err := os.Stat(exe); err == nil {
 			st, _ := info.Sys().(*syscall.Stat_t)
-			parts = append(parts, exe, fmt.Sprint(st.Dev, st.Ino, st.Size, st.Mtim, st.Ctim))
+			parts = append(parts, exe, stamp(st))
 		}
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))

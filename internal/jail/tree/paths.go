@@ -181,7 +181,7 @@ func Identify(path string) ID {
 	}
 	id := ID{Dev: uint64(st.Dev), Ino: st.Ino}
 	if !info.IsDir() {
-		id.Changed = st.Ctim.Nano()
+		id.Changed = changed(st).UnixNano()
 	}
 	return id
 }

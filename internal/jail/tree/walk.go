@@ -10,11 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Bounds of a walk before a run, which must not take time, and of one after it.
@@ -179,25 +176,7 @@ func ChangedSince(path string, t time.Time) bool {
 		return false
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && !time.Unix(st.Ctim.Unix()).Before(t)
-}
-
-// Loosen lets the owner of a directory into it, where the owner is this
-// account: a program takes its own right away to keep us from looking.
-func Loosen(dir string) {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	here := os.NewFile(uintptr(fd), dir)
-	defer here.Close()
-	info, err := here.Stat()
-	if err != nil {
-		return
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o700 != 0o700 {
-		unix.Fchmodat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), uint32(info.Mode().Perm()|0o700), 0)
-	}
+	return ok && !changed(st).Before(t)
 }
 
 // ReadSmall reads a regular file of at most limit bytes; a symbolic link, a

@@ -3,14 +3,12 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,48 +70,6 @@ func Acts() []Act {
 	}
 }
 
-func create(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-func overwrite(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("changed")
-	return errors.Join(err, f.Close())
-}
-
-// read succeeds where there is something to read.
-func read(path string) error {
-	text, err := os.ReadFile(path)
-	if err == nil && len(text) == 0 {
-		return syscall.ENOENT
-	}
-	return err
-}
-
-func dial(network, addr string) error {
-	c, err := net.DialTimeout(network, addr, 200*time.Millisecond)
-	if err != nil {
-		return err
-	}
-	return c.Close()
-}
-
-func listen() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	return l.Close()
-}
-
 // datagramPair points one half of a pair at a socket of the host: no call to
 // socket is needed for that.
 func datagramPair(path string) error {
@@ -133,15 +89,6 @@ func setns() error {
 	}
 	defer f.Close()
 	return unix.Setns(int(f.Fd()), unix.CLONE_NEWUTS)
-}
-
-// self prepares our own program in one of its helper roles.
-func self(role string) (*exec.Cmd, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return exec.Command(exe, Command, role), nil
 }
 
 func newUserNamespace() error {
@@ -270,6 +217,16 @@ func helper(args []string) (code int, ok bool) {
 	return 0, false
 }
 
+// namespaces are what a control run of the privileged acts has to itself, so
+// that it holds every capability there.
+func namespaces() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+}
+
 // prepareNamespace puts up, in the control run's own namespaces, the mounts
 // that privileged acts take down.
 func prepareNamespace(s Stage) {
@@ -284,4 +241,27 @@ func prepareNamespace(s Stage) {
 			fmt.Fprintln(os.Stderr, "prepare the control run:", err)
 		}
 	}
+}
+
+// boot tells one start of the machine from another.
+func boot() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id))
+}
+
+// stamp tells one state of a file from another.
+func stamp(st *syscall.Stat_t) string {
+	return fmt.Sprint(st.Dev, st.Ino, st.Size, st.Mtim, st.Ctim)
+}
+
+// advice names the usual causes of a boundary that cannot be built.
+func advice(problem string) string {
+	switch {
+	case strings.Contains(problem, "uid map"), strings.Contains(problem, "RTM_NEWADDR"), strings.Contains(problem, "namespace"), strings.Contains(problem, "ermission"):
+		return "allow user namespaces for bubblewrap: on Ubuntu 24.04 and later install the AppArmor profile bwrap-userns-restrict (package apparmor-profiles), " +
+			"elsewhere set the sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces above 0"
+	case strings.Contains(problem, "proc"):
+		return "inside a container, /proc must be mounted whole: start the container with an unmasked /proc"
+	}
+	return "reeve doctor shows each promise"
 }
