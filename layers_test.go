@@ -81,7 +81,9 @@ kernel                      : reeve permit tool policy policy/look flow approval
 jail/seccomp     part       : reeve
 jail/pty                    : reeve
 jail/plant       part       : jail jail/tree jail/gitconf
-jail/bwrap       exec       : reeve permit jail jail/seccomp
+jail/cgroup      part       :
+jail/limit       part       : jail jail/cgroup
+jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : jail
 jail/host        exec       : reeve permit jail jail/group

@@ -10,6 +10,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 )
 
@@ -115,9 +116,14 @@ func unprobed() []promise {
 	if !bwrap.Scopes() {
 		abstract.State, abstract.Detail = "missing", "needs Linux 6.12 with Landlock, and a bubblewrap that is not set-id"
 	}
+	held, rest := limit.Offered()
+	bounds := promise{"limits", "ready", strings.Join(append(held, rest...), ", ") + "; processor seconds, file size, open files, scratch space, wall time"}
+	if len(rest) > 0 {
+		bounds.State = "partial"
+	}
 	return []promise{
 		terminal, abstract,
-		{"limits", "partial", "held: wall time, processor seconds, file size, open files, scratch space; not held: memory, number of processes"},
+		bounds,
 		{"network by host", "missing", "a profile has no network or the machine's own, loopback included"},
 	}
 }

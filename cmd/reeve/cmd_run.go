@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -29,6 +30,8 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f.StringVar(&r.Workspace, "workspace", "", "root of the workspace")
 	f.StringVar(&r.Mode, "mode", "", "plan, auto or default, for what hooks ask")
 	f.BoolVar(&r.ReadOnly, "read-only", false, "write nothing in the workspace either")
+	f.Func("memory", "memory the run may use, such as 4GiB", func(s string) (err error) { r.Memory, err = config.Size(s); return err })
+	f.Int64Var(&r.Processes, "processes", 0, "processes the run may have at a time")
 	f.BoolVar(&r.NoReceipt, "no-receipt", false, "print no receipt at the end")
 	f.Var((*list)(&r.Write), "write", "a further directory to write")
 	f.Var((*list)(&r.PassEnv), "env", "a variable to pass although it looks like a secret")

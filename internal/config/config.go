@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -73,6 +74,10 @@ type Config struct {
 		Profile string   `toml:"profile" default:"agent" doc:"profile of reeve run where none is named."`
 		Write   []string `toml:"write" doc:"further directories every run may write; never / or the home directory itself."`
 		PassEnv []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
+
+		Memory     string `toml:"memory" doc:"memory one run may use, such as 4GiB: of the whole tree where a control group can be made, else of each process; the receipt says what was not held."`
+		Processes  int    `toml:"processes" default:"0" doc:"processes and threads one run may have at a time; 0 = no bound of ours."`
+		Processors string `toml:"processors" doc:"processors one run may keep busy, such as 1.5; needs a control group."`
 	} `toml:"sandbox"`
 	Audit struct {
 		IntentTimeout string `toml:"intent_timeout" default:"10s" doc:"an intent that is not durable within this time is a denial."`
@@ -165,6 +170,58 @@ func (c *Config) check() error {
 		if v < d.min || v > d.max {
 			return fmt.Errorf("%s: %s is %s; it must lie between %s and %s", c.file, d.key, d.value, d.min, d.max)
 		}
+	}
+	return c.checkLimits()
+}
+
+// Size reads a number of bytes: a whole number, alone or with one of the units
+// KiB, MiB, GiB, TiB (IEC 80000-13). The empty text is 0.
+func Size(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	digits, shift := s, 0
+	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if d, ok := strings.CutSuffix(s, unit); ok {
+			digits, shift = strings.TrimSpace(d), 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 1 || n > (1<<62)>>shift {
+		return 0, fmt.Errorf("%q is no size; write a whole number of bytes, or one with KiB, MiB, GiB or TiB, such as 4GiB", s)
+	}
+	return n << shift, nil
+}
+
+// Processors reads how many processors, and returns thousandths of one. The
+// empty text is 0.
+func Processors(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f >= 0.01 && f <= 4096) {
+		return 0, fmt.Errorf("%q is no number of processors; write one between 0.01 and 4096, such as 1.5", s)
+	}
+	return int64(f * 1000), nil
+}
+
+// minMemory is the least that a program of today starts with.
+const minMemory = 16 << 20
+
+func (c *Config) checkLimits() error {
+	n, err := Size(c.Sandbox.Memory)
+	if err != nil {
+		return fmt.Errorf("%s: sandbox.memory: %w", c.file, err)
+	}
+	if n > 0 && n < minMemory {
+		return fmt.Errorf("%s: sandbox.memory is %s; at least 16MiB are needed to start a program", c.file, c.Sandbox.Memory)
+	}
+	if c.Sandbox.Processes != 0 && c.Sandbox.Processes < 4 {
+		return fmt.Errorf("%s: sandbox.processes is %d; it is 0 or at least 4", c.file, c.Sandbox.Processes)
+	}
+	if _, err := Processors(c.Sandbox.Processors); err != nil {
+		return fmt.Errorf("%s: sandbox.processors: %w", c.file, err)
 	}
 	return nil
 }

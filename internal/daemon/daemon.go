@@ -30,6 +30,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/api"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/localsock"
@@ -197,7 +198,8 @@ func (d *Daemon) wire() error {
 		Hook: newHookDoor(d, mode),
 		Run: &rundoor.Door{
 			Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.wall, Launch: d.tools.launch, Now: time.Now, NewID: newID,
-			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
+			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Limits: limits(d.conf),
+			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
 			Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
 		},
 	}
@@ -235,6 +237,7 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 		return err
 	}
 	d.closeLeftovers(ctx)
+	limit.Sweep()
 	for _, left := range plant.Leftover(runsDir(d.opt.Paths)) { // before anything can run there again
 		for _, line := range left.Lines("") {
 			fmt.Fprintf(d.opt.Log, "%s after a run that was cut off: %s\n", time.Now().UTC().Format(time.RFC3339), redact.Visible(line))

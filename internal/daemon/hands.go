@@ -23,7 +23,8 @@ type hands struct {
 
 // Output runs argv to its end and keeps the tail of its streams.
 func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []string, wall time.Duration) (jail.Captured, error) {
-	limits := jail.Limits{Wall: wall}
+	limits := limits(h.conf)
+	limits.Wall = wall
 	if !c.Contained {
 		plan := jail.Plan{Profile: "host", Workspace: c.Place.Workspace, Dir: dir, Env: append(h.hostEnv(), env...)}
 		return jail.Output(ctx, host.Wall{}, c.Permit, c.Digest, plan, argv, limits)

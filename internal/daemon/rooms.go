@@ -35,6 +35,13 @@ import (
 // walls is the boundary of this machine, tried before it is trusted.
 func walls(p config.Paths) jail.Wall { return probe.New(&bwrap.Wall{}, p.State) }
 
+// limits are the configured bounds of every run; config has checked them.
+func limits(c *config.Config) jail.Limits {
+	memory, _ := config.Size(c.Sandbox.Memory)
+	processors, _ := config.Processors(c.Sandbox.Processors)
+	return jail.Limits{Memory: memory, Processes: int64(c.Sandbox.Processes), Processors: processors}
+}
+
 // readyFor is how long an answer about the boundary is taken as it was: a
 // decision does not look at the disk for it each time, and whatever starts
 // behind the wall is checked by the wall itself.

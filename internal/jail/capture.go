@@ -91,7 +91,8 @@ func Capture(ctx context.Context, start func(stdout, stderr *os.File) (Process, 
 	close(ended)
 	cut := <-stopped
 	c.Exit, c.Duration = exit, time.Since(begin)
-	c.TimedOut = cut && errors.Is(ctx.Err(), context.DeadlineExceeded)
+	// The wall counts the same time and may have stopped the tree before we did.
+	c.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded) && (cut || exit.Code > 128)
 	c.Stdout, c.Stderr = out.finish(), errs.finish()
 	if waitErr != nil {
 		return c, waitErr

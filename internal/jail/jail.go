@@ -84,11 +84,14 @@ type Repo struct{ Git string }
 
 // Limits bound what one process tree may use. Zero means the wall's default.
 type Limits struct {
-	Wall     time.Duration
-	CPU      time.Duration
-	FileSize int64 // bytes a single file may grow to
-	Files    uint64
-	Scratch  int64 // bytes of the private temporary directory
+	Wall       time.Duration
+	CPU        time.Duration // of one process
+	FileSize   int64         // bytes a single file may grow to
+	Files      uint64
+	Scratch    int64 // bytes of the private temporary directory
+	Memory     int64 // bytes; of the tree where a control group can be made, else of one process
+	Processes  int64 // processes and threads of the tree
+	Processors int64 // thousandths of one processor
 }
 
 // Cmd is a program to start inside a Plan.

@@ -225,6 +225,8 @@ type Run struct {
 	Write     []string `json:"write,omitzero"`
 	PassEnv   []string `json:"pass_env,omitzero"`
 	ReadOnly  bool     `json:"read_only,omitzero"`
+	Memory    int64    `json:"memory,omitzero"`    // bytes; 0 = as configured
+	Processes int64    `json:"processes,omitzero"` // 0 = as configured
 	Name      string   `json:"name,omitzero"`
 	Mode      string   `json:"mode,omitzero"`
 	TTY       bool     `json:"tty"`

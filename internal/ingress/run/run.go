@@ -55,6 +55,7 @@ type Door struct {
 	Runs       string   // where runs are noted while they last, for a start after a kill
 	Write      []string // configured for every run
 	Pass       []string
+	Limits     jail.Limits // configured for every run
 	Profile    string
 	Mode       reeve.Mode
 	Program    string // this program, shown inside for the hook
@@ -168,6 +169,16 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 	}
 	opts := jail.Options{Argv: r.Argv, Write: slices.Concat(absolute(r.Write, r.Dir), d.Write), ReadOnly: r.ReadOnly,
 		Pass: append(r.PassEnv[:len(r.PassEnv):len(r.PassEnv)], d.Pass...), Set: []string{"REEVE_SESSION=" + one.ID}}
+	opts.Limits = d.Limits
+	if r.Memory < 0 || r.Processes < 0 || r.Memory > 0 && r.Memory < minMemory || r.Processes > 0 && r.Processes < minProcesses {
+		return jail.Plan{}, nil, fmt.Errorf("%w: no program starts with less than 16MiB of memory or %d processes", reeve.ErrUsage, minProcesses)
+	}
+	if r.Memory > 0 {
+		opts.Limits.Memory = r.Memory
+	}
+	if r.Processes > 0 {
+		opts.Limits.Processes = r.Processes
+	}
 	switch r.Net {
 	case "":
 	case "none":
@@ -201,6 +212,12 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 	}
 	return plan, args, nil
 }
+
+// Bounds below these stop every program at its start.
+const (
+	minMemory    = 16 << 20
+	minProcesses = 4
+)
 
 // absolute reads the paths that a person typed from where they typed them.
 func absolute(paths []string, dir string) []string {
@@ -240,6 +257,9 @@ func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after plant.Cha
 		lines = append(lines, "refused: "+r)
 	}
 	lines = append(lines, after.Lines(plan.Workspace)...)
+	if l := plan.Limits; l.Memory > 0 || l.Processes > 0 || l.Processors > 0 {
+		lines = append(lines, "limits held: "+strings.Join(exit.Held, ", "))
+	}
 	if len(exit.Unheld) > 0 {
 		lines = append(lines, "limits not held here: "+strings.Join(exit.Unheld, ", "))
 	}

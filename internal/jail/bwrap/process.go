@@ -18,6 +18,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/limit"
 )
 
 // process is one running boundary: bubblewrap outside, and its process number
@@ -27,6 +28,8 @@ type process struct {
 	token *os.File
 	wall  time.Duration
 
+	limits *limit.Tree // set once bubblewrap waits at its gate
+
 	learned chan struct{} // closed when init and ns are known, or never will be
 	done    chan struct{} // closed when nothing of the tree is left
 
@@ -35,8 +38,7 @@ type process struct {
 	initFD int        // pidfd of init, -1 where it had ended already
 	ns     uint64     // inode of the process namespace
 	asked  bool       // Stop was called
-	held   []string
-	unheld []string
+	unheld []string   // besides what limits says
 	exit   jail.Exit
 	err    error
 }
@@ -77,7 +79,8 @@ func (p *process) reap(cmd *exec.Cmd) {
 		unix.Close(fd)
 		p.initFD = -1
 	}
-	p.exit = jail.Exit{Code: exitCode(cmd.ProcessState), Held: p.held, Unheld: p.unheld}
+	p.exit = jail.Exit{Code: exitCode(cmd.ProcessState), Held: p.limits.Held, Unheld: append(p.unheld, p.limits.Unheld...)}
+	go p.limits.Remove() // the kernel may hold the group for a moment
 	var status *exec.ExitError
 	if err != nil && !errors.As(err, &status) {
 		p.err = fmt.Errorf("wait for sandbox: %w", err)
@@ -224,36 +227,4 @@ func (p *process) Contains(pid int) bool {
 		return false
 	}
 	return st.Ino == ns
-}
-
-// limit sets the resource limits of bubblewrap, which all it starts inherits.
-// It waits at its gate meanwhile.
-func (p *process) limit(l jail.Limits, sizes bool) {
-	set := func(name string, resource int, value uint64) {
-		lim := unix.Rlimit{Cur: value, Max: value}
-		if err := unix.Prlimit(p.pid, resource, &lim, nil); err != nil {
-			p.unheld = append(p.unheld, name)
-			return
-		}
-		p.held = append(p.held, name)
-	}
-	set("no core files", unix.RLIMIT_CORE, 0)
-	if l.CPU > 0 {
-		set("cpu "+l.CPU.String()+" a process", unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second))
-	}
-	if l.FileSize > 0 {
-		set(fmt.Sprintf("files up to %d bytes", l.FileSize), unix.RLIMIT_FSIZE, uint64(l.FileSize))
-	}
-	if l.Files > 0 {
-		set(fmt.Sprintf("%d open files a process", l.Files), unix.RLIMIT_NOFILE, l.Files)
-	}
-	if l.Wall > 0 {
-		p.held = append(p.held, "wall time "+l.Wall.String())
-	}
-	if sizes {
-		p.held = append(p.held, fmt.Sprintf("scratch %d bytes", scratch(l)))
-	} else {
-		p.unheld = append(p.unheld, "scratch")
-	}
-	p.unheld = append(p.unheld, "memory", "processes")
 }

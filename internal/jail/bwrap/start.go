@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/seccomp"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
@@ -138,13 +140,14 @@ type launch struct {
 	infoR      *os.File // what bubblewrap tells of the process it made
 	gateW      *os.File // bubblewrap waits until this is closed
 	tokenR     *os.File // our own end of the pipe whose byte is read once the mounts stand
+	tokenW     *os.File // where the byte is written once the last bound is set
 	exec       *exec.Cmd
 	memberArgs []string
 }
 
 func (l *launch) close() {
 	l.fds.close()
-	for _, f := range []*os.File{l.infoR, l.gateW} {
+	for _, f := range []*os.File{l.infoR, l.gateW, l.tokenW} {
 		if f != nil {
 			f.Close()
 		}
@@ -180,11 +183,7 @@ func (l *launch) prepare() error {
 	}
 	l.tokenR = os.NewFile(uintptr(own), "token")
 	token := l.fds.add(tokenR)
-	_, err = tokenW.Write([]byte{1})
-	tokenW.Close()
-	if err != nil {
-		return err
-	}
+	l.tokenW = tokenW
 	args, err := arguments(l.plan, l.helper, l.cmd.TTY == nil, &l.fds)
 	if err != nil {
 		return err
@@ -253,11 +252,18 @@ func (l *launch) start() (*process, error) {
 		return nil, err
 	}
 	proc.pid = cmd.Process.Pid
-	proc.limit(l.plan.Limits, l.helper.sizes)
+	proc.limits = limit.Set(strconv.Itoa(proc.pid)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36), proc.pid, l.plan.Limits)
+	if said := "scratch " + limit.Size(scratch(l.plan.Limits)); l.helper.sizes {
+		proc.limits.Held = append(proc.limits.Held, said)
+	} else {
+		proc.limits.Unheld = append(proc.limits.Unheld, "scratch")
+	}
 	l.fds.close()
 	l.fds = nil
 	l.gateW.Close()
-	if err := proc.learn(l.infoR); err != nil {
+	err := proc.learn(l.infoR, l.tokenW)
+	l.tokenW.Close()
+	if err != nil {
 		cmd.Process.Kill()
 		<-proc.done
 		return nil, err
@@ -301,8 +307,9 @@ func stream(f *os.File) io.ReadWriter {
 	return f
 }
 
-// learn reads which process bubblewrap made and which namespace it is in.
-func (p *process) learn(info *os.File) error {
+// learn reads which process bubblewrap made and which namespace it is in,
+// sets what can be set only inside of that, and lets the program begin.
+func (p *process) learn(info, token *os.File) error {
 	defer close(p.learned)
 	info.SetReadDeadline(time.Now().Add(10 * time.Second))
 	var told struct {
@@ -315,6 +322,12 @@ func (p *process) learn(info *os.File) error {
 	fd, err := unix.PidfdOpen(told.Child, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("hold process %d: %w", told.Child, err)
+	}
+	if err == nil {
+		p.limits.Inside(told.Child)
+	}
+	if _, err := token.Write([]byte{1}); err != nil {
+		return fmt.Errorf("let the program begin: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
