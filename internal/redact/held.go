@@ -7,7 +7,15 @@ import "github.com/reeve-gate/reeve/internal/redact/known"
 type held struct {
 	set   *known.Set
 	start [256]uint8
+	pairs pairSet
 }
+
+// pairSet is a set of pairs of bytes.
+type pairSet [256][4]uint64
+
+func (p *pairSet) add(a, b byte) { p[a][b/64] |= 1 << (b % 64) }
+
+func (p *pairSet) has(a, b byte) bool { return p[a][b/64]>>(b%64)&1 != 0 }
 
 // What a byte can start.
 const (
@@ -17,11 +25,10 @@ const (
 )
 
 func newHeld(values []string) *held {
-	h := &held{set: known.New(values, Mark), start: starts}
-	for c, yes := range h.set.Start {
-		if yes {
-			h.start[c] |= startKnown
-		}
+	h := &held{set: known.New(values, Mark), start: starts, pairs: pairs}
+	for head := range h.set.Heads() {
+		h.start[head[0]] |= startKnown
+		h.pairs.add(head[0], head[1])
 	}
 	return h
 }

@@ -62,7 +62,7 @@ func TestKnownShapesAreMaskedInEveryContext(t *testing.T) {
 		tokens[sh.Prefix] = sh.Prefix + body(rng, set, n)
 	}
 	tokens["jwt"] = "eyJ" + body(rng, lowers+uppers, 20) + ".eyJ" + body(rng, lowers+digits, 30) + "." + body(rng, uppers+lowers, 40)
-	tokens["discord"] = "M" + body(rng, lowers+uppers, 23) + "." + body(rng, lowers, 5) + "." + body(rng, uppers+digits, 30)
+	tokens["discord"] = "MT" + body(rng, lowers+uppers, 22) + "." + body(rng, lowers, 5) + "." + body(rng, uppers+digits, 30)
 	contexts := []string{"%s", "a %s b", "key=%s", "(%s)", "[%s]", "%s,", "%s;next", "%s.", "'%s'", "\"%s\"", "url?x=%s&y=1", "- %s", "{\"v\":\"%s\"}", "curl -H 'X: %s' host", "+%s",
 		"value: %s\n", "line\\n%s\\nline", "a=%%22%s%%22", "echo %s|cat", "<b>%s</b>", "%s\t%s", "--flag=%s", "x,%s,y", "/%s/", "`%s`", "\x1b[1m%s\x1b[0m"}
 	for kind, s := range tokens {

@@ -77,9 +77,7 @@ func (s *scan) advance(last bool) {
 		if s.span.open && !s.extend(last) {
 			return
 		}
-		i := s.pos
-		for start := &s.held.start; i < len(s.buf) && start[s.buf[i]] == 0; i++ {
-		}
+		i := s.next(s.pos)
 		if i == len(s.buf) {
 			s.pos = i
 			if !s.whole || s.hits > 0 {
@@ -110,6 +108,22 @@ func (s *scan) advance(last bool) {
 			s.span = sp
 		}
 	}
+}
+
+// next is the first place from i on where something may start. Two bytes tell
+// that far more often than one, and a table of pairs is read without a branch
+// that the processor would guess wrong.
+func (s *scan) next(i int) int {
+	pairs, buf := &s.held.pairs, s.buf
+	for ; i+1 < len(buf); i++ {
+		if pairs.has(buf[i], buf[i+1]) {
+			return i
+		}
+	}
+	if i < len(buf) && s.held.start[buf[i]] == 0 {
+		i++
+	}
+	return i
 }
 
 // send puts out what stands before i.

@@ -7,21 +7,35 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 )
 
-// starts is what each byte can start when no value is known.
-var starts = func() (t [256]uint8) {
-	for c := range 256 {
-		if shape.ByStart[c] != nil {
-			t[c] |= startToken
+// pairs are the first two bytes of all that a rule or a shape can begin with
+// when no value is known, starts what the first of them can begin.
+var pairs, starts = func() (p pairSet, t [256]uint8) {
+	add := func(kind uint8, firsts, seconds string) {
+		for _, a := range []byte(firsts) {
+			t[a] |= kind
+			for _, b := range []byte(seconds) {
+				p.add(a, b)
+			}
 		}
 	}
-	for _, c := range "eMNO" {
-		t[c] |= startToken
+	for _, sh := range shape.All {
+		add(startToken, sh.Prefix[:1], sh.Prefix[1:2])
 	}
-	for _, c := range "=:->BbpP[" {
-		t[c] |= startRule
+	add(startToken, "e", "y")      // a JSON web token
+	add(startToken, "MNO", "DTjz") // base64 of the number that a bot's token begins with
+	var any [256]byte
+	for c := range any {
+		any[c] = byte(c)
 	}
-	return t
+	add(startRule, "=:>", string(any[:]))
+	add(startRule, "-", "-"+lettersAndDigits)
+	add(startRule, "Bb", "EeAa") // Bearer, Basic
+	add(startRule, "p", "a")     // password X
+	add(startRule, "[", Mark[1:2])
+	return p, t
 }()
+
+const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // token looks for a known shape at i.
 func (s *scan) token(i int) (span, bool) {
@@ -30,10 +44,6 @@ func (s *scan) token(i int) (span, bool) {
 		if sp, ok := s.discord(i); ok {
 			return sp, true
 		}
-	}
-	next := s.at(i + 1)
-	if !shape.Starts(c, next) {
-		return span{}, false
 	}
 	if c == 'e' && s.has(i, "eyJ") {
 		return s.jwt(i)

@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"iter"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,7 +18,6 @@ import (
 // Set is values, ready to be searched for. It is never changed.
 type Set struct {
 	Values []string
-	Start  [256]bool                      // bytes that a form of a value begins with
 	heads  [1 << 16 / 64]uint64           // set of hashes of the first headLen bytes
 	forms  map[[headLen]byte][]string     // by their first bytes, longest first
 	shorts [headLen]map[[headLen]byte]int // proper beginnings of a head, zero padded, by their length
@@ -62,13 +63,15 @@ func (k *Set) add(form, mark string) {
 	k.forms[head] = append(k.forms[head], form)
 	h := hash4(form)
 	k.heads[h/64] |= 1 << (h % 64)
-	k.Start[form[0]] = true
 	for n := 1; n < headLen; n++ {
 		var short [headLen]byte
 		copy(short[:], form[:n])
 		k.shorts[n][short] = n
 	}
 }
+
+// Heads yields the first bytes of all forms.
+func (k *Set) Heads() iter.Seq[[headLen]byte] { return maps.Keys(k.forms) }
 
 func hash4(s string) uint16 {
 	x := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24

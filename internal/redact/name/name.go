@@ -71,7 +71,11 @@ func Of(name string) Meaning {
 	if n == 0 {
 		return Plain
 	}
-	words := func(i int) string { return string(buf[ends[i][0]:ends[i][1]]) }
+	lower := name
+	if string(buf[:len(name)]) != name {
+		lower = string(buf[:len(name)])
+	}
+	words := func(i int) string { return lower[ends[i][0]:ends[i][1]] }
 	switch {
 	case n <= 2 && words(n-1) == "authorization":
 		return Header

@@ -53,22 +53,6 @@ var ByStart = func() (t [256][]Shape) {
 	return t
 }()
 
-// pairs is the set of the first two bytes of all shapes, and of JSON web tokens.
-var pairs = func() (t [256][4]uint64) {
-	for _, p := range append([]string{"ey"}, func() (all []string) {
-		for _, s := range All {
-			all = append(all, s.Prefix)
-		}
-		return all
-	}()...) {
-		t[p[0]][p[1]/64] |= 1 << (p[1] % 64)
-	}
-	return t
-}()
-
-// Starts reports whether a token can start with the bytes a and b.
-func Starts(a, b byte) bool { return pairs[a][b/64]>>(b%64)&1 != 0 }
-
 // Class is a set of character classes.
 type Class uint16
 
