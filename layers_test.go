@@ -54,7 +54,10 @@ redact/shape     pure part  :
 redact/name      pure part  :
 redact/value     pure part  : redact/name redact/shape
 redact/known     pure part  :
-redact           pure       : reeve redact/name redact/shape redact/value redact/known
+redact/command   pure part  :
+redact/visible   pure part  :
+redact/document  pure part  : redact/name redact/value redact/command
+redact           pure       : reeve redact/name redact/shape redact/value redact/known redact/command redact/document redact/visible
 
 durable                     :
 safepath/beneath            :

@@ -36,7 +36,7 @@ func (s *scan) assigned(i int) (span, bool) {
 	}
 	m := name.Of(n.text)
 	if m == name.Plain {
-		if op == '=' && (n.left == '?' || n.left == '&' || n.left == ';') && signature(n.text) {
+		if op == '=' && signature(n) {
 			return s.signed(i + 1)
 		}
 		return span{}, false
@@ -194,13 +194,17 @@ func (s *scan) quotedValue(k, esc int, a assignment) (span, bool) {
 		return span{}, false
 	case a.meaning == name.Weak && strings.IndexByte(v, ' ') >= 0:
 		return span{}, false
+	case a.meaning == name.Key && (!value.Random(v) || strings.IndexByte(v, ' ') >= 0):
+		return span{}, false
+	case a.meaning == name.Pass && (a.op == ':' && a.name.text != "pass" || value.Outcome(v) || a.spaced && (value.Wordy(v) || strings.IndexByte(v, ' ') >= 0)):
+		return span{}, false
 	case a.meaning == name.Weak && (value.Wordy(v) && len(v) <= 16 && a.name.quote == 0 || value.Version(strings.TrimLeft(v, "^~<>= "))):
 		return span{}, false
 	case a.meaning == name.Cookie && strings.IndexByte(v, '=') < 0:
 		return span{}, false
 	case len(v) == 1 && a.name.quote == 0: // <a accesskey="p">
 		return span{}, false
-	case a.compared && value.Wordy(v):
+	case a.compared && (value.Wordy(v) || a.meaning == name.Pass):
 		return span{}, false
 	}
 	if a.meaning == name.Header {
@@ -311,6 +315,10 @@ func (s *scan) secretly(v string, end int, a assignment) bool {
 	switch {
 	case letters+digits == 0:
 		return false
+	case a.meaning == name.Key:
+		return (env || a.op == ':' && a.spaced && a.name.starts) && value.Random(v)
+	case a.meaning == name.Pass && a.op != ' ':
+		return s.passes(v, env, identifier, a)
 	case a.code:
 		return !identifier && digits > 0 && symbols == 0 && letters > 0 && len(v) >= 8
 	case identifier && value.NamesSecret(v): // token=access_token
@@ -346,11 +354,31 @@ func (s *scan) secretly(v string, end int, a assignment) bool {
 	return symbols == 0 || digits > 0 || !strings.HasSuffix(v, ".") && !strings.HasSuffix(v, ":")
 }
 
-// signature: query parameters that carry a grant.
-func signature(param string) bool {
-	switch strings.ToLower(param) {
-	case "sig", "signature", "x-amz-signature", "x-goog-signature", "x-amz-security-token", "hmac":
+// passes decides whether what stands behind "pass" is a password: a test that
+// passed, and a count of them, are written the same way.
+func (s *scan) passes(v string, env, identifier bool, a assignment) bool {
+	switch {
+	case value.Outcome(v), identifier && (value.NamesSecret(v) || strings.IndexByte(v, '.') > 0):
+		return false
+	case env:
+		return len(v) >= 4
+	}
+	return a.op == ':' && a.name.starts && a.name.text == "pass" && len(v) >= 6 && strings.IndexAny(v, "0123456789") >= 0
+}
+
+// signature: query parameters that carry a grant. The long names mean nothing
+// else; the short ones need the place of a parameter, whose & may be written
+// as JSON does for HTML.
+func signature(n label) bool {
+	text, param := n.text, n.left == '?' || n.left == '&' || n.left == ';'
+	if n.left == '\\' && strings.HasPrefix(text, "u0026") {
+		text, param = text[len("u0026"):], true
+	}
+	switch strings.ToLower(text) {
+	case "x-amz-signature", "x-goog-signature", "x-amz-security-token":
 		return true
+	case "sig", "signature", "hmac":
+		return param
 	}
 	return false
 }

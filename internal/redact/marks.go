@@ -3,6 +3,7 @@ package redact
 import (
 	"strings"
 
+	"github.com/reeve-gate/reeve/internal/redact/command"
 	"github.com/reeve-gate/reeve/internal/redact/name"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
@@ -69,8 +70,8 @@ func (s *scan) telegram(i int) (span, bool) {
 	return span{at: i + 1, cover: end, class: tokenChar}, true
 }
 
-// flagged is the value behind a flag and a blank: --token X, -u user:X of
-// curl, -pX of mysql, -p X of sshpass.
+// flagged is the secret that a flag leads to: by its name, as in --token X, or
+// by the program that is given it, as in curl -u user:X and mysql -pX.
 func (s *scan) flagged(i int) (span, bool) {
 	if c := s.before(i); c > ' ' && strings.IndexByte("\"'`[(,", c) < 0 {
 		return span{}, false
@@ -86,25 +87,36 @@ func (s *scan) flagged(i int) (span, bool) {
 	if end == s.hi {
 		s.short = true
 	}
-	flag := s.buf[start:end]
-	switch {
-	case flag == "":
+	if end == start {
 		return span{}, false
-	case start == i+1 && flag[0] == 'p' && len(flag) > 1 && s.onLine(i, "mysql", "mariadb"):
-		s.keep = start + 1
-		return s.flagValue(start+1, name.Strong)
-	case s.at(end) != ' ' && !(s.at(end) == '=' && flag == "user"):
-		return span{}, false
-	case (flag == "u" || flag == "user" || flag == "proxy-user" || flag == "U") && s.onLine(i, "curl"):
-		return s.userFlag(end + 1)
-	case flag == "p" && s.onLine(i, "sshpass"):
-		return s.flagValue(end+1, name.Strong)
 	}
-	if m := name.Of(flag); m == name.Weak || m == name.Strong {
+	if flag := s.buf[i:end]; command.Suspect(flag) && s.namesProgram(i) {
+		if part, glued := command.Flag(s.line(i), flag); glued > 0 {
+			return s.given(i+glued, part)
+		} else if part != command.None {
+			return s.given(s.nextWord(end), part)
+		}
+	}
+	flag := s.buf[start:end]
+	if m := name.Of(flag); s.at(end) == ' ' && (m == name.Weak || m == name.Strong || m == name.Pass && start > i+1) {
 		return s.flagValue(end+1, m)
 	}
 	return span{}, false
 }
+
+// namesProgram reports whether the line before i may name a program of the
+// table. Each byte is read for that once.
+func (s *scan) namesProgram(i int) bool {
+	const longest = 16 // of a name that may end behind what was read
+	if command.Names(s.buf[max(0, s.read-longest):i]) {
+		s.named = s.place(i) + 1
+	}
+	s.read = i
+	return s.named > 0 && s.place(i)+1-s.named <= lineBack
+}
+
+// place is where i stands in all that goes out.
+func (s *scan) place(i int) int { return s.dropped + len(s.out) + i - s.sent }
 
 func (s *scan) flagValue(j int, m name.Meaning) (span, bool) {
 	s.keep = j
@@ -114,29 +126,174 @@ func (s *scan) flagValue(j int, m name.Meaning) (span, bool) {
 	return s.value(j, assignment{meaning: m, op: ' '})
 }
 
-// userFlag is the password of user:password.
-func (s *scan) userFlag(j int) (span, bool) {
-	var quote byte
-	if c := s.at(j); c == '"' || c == '\'' {
-		quote = c
-		j++
+// lineBack is how many bytes of the line before a flag are read for its
+// program.
+const lineBack = 1 << 10
+
+// line is what stands before i on its line, as it goes out: what was masked in
+// it stands there as the mark, so that to read it again is to read the same. A
+// line that ends in a backslash goes on.
+func (s *scan) line(i int) string {
+	var line string
+	if s.whole && s.hits == 0 {
+		line = s.buf[:i]
+	} else {
+		out := s.out[:len(s.out)-max(0, s.sent-i)] // some of what follows may have gone out
+		line = string(out[max(0, len(out)-lineBack):]) + s.buf[min(s.sent, i):i]
 	}
-	end := j
-	for end < s.hi && s.buf[end] > ' ' && strings.IndexByte("\"'`", s.buf[end]) < 0 {
-		end++
+	line = line[max(0, len(line)-lineBack):]
+	for end := len(line); ; {
+		nl := strings.LastIndexByte(line[:end], '\n')
+		if nl < 0 {
+			return line
+		}
+		if !strings.HasSuffix(strings.TrimSuffix(line[:nl], "\r"), "\\") {
+			return line[nl+1:]
+		}
+		end = nl
 	}
-	if end == s.hi {
-		s.short = true
+}
+
+// nextWord is where the word behind the flag that ends at j begins: behind
+// blanks, an equals sign, or, in a list of program text, a quote and a comma.
+func (s *scan) nextWord(j int) int {
+	k := j
+	switch c := s.at(k); c {
+	case '=':
+		return k + 1
+	case '"', '\'':
+		if k++; s.at(k) != ',' {
+			return -1
+		}
+		k++
+		for k < j+16 && (s.at(k) == ' ' || s.at(k) == '\t' || s.at(k) == '\n') {
+			k++
+		}
+		if s.at(k) != c {
+			return -1
+		}
+		return k
 	}
-	user, password, ok := strings.Cut(s.buf[j:end], ":")
-	if !ok || password == "" || value.Placeholder(password) || strings.HasPrefix(password, "//") || strings.Contains(password, Mark) {
+	for k < j+16 {
+		switch c := s.at(k); {
+		case c == ' ' || c == '\t':
+			k++
+		case c == '\\' && s.at(k+1) == '\n':
+			k += 2
+		case k == j:
+			return -1
+		default:
+			return k
+		}
+	}
+	return -1
+}
+
+// given is the secret part of the word at j, which is an argument of a program.
+func (s *scan) given(j int, part command.Part) (span, bool) {
+	if j < 0 {
 		return span{}, false
 	}
-	from := j + len(user) + 1
+	s.keep = j
+	c := s.at(j)
+	var quote byte
+	if c == '"' || c == '\'' {
+		quote = c
+		j++
+	} else if c <= ' ' || c == '-' {
+		return span{}, false
+	}
+	end := s.argument(j, quote)
+	word := s.buf[j:min(end, s.hi)]
+	from, ok := part.Secret(word)
+	if !ok {
+		return span{}, false
+	}
+	v := word[from:]
+	switch {
+	case value.Placeholder(v), strings.Contains(v, Mark), value.English[v], value.Ports(v):
+		return span{}, false
+	case v == strings.ToUpper(v) && (name.Of(v) != name.Plain || strings.IndexByte(v, '_') > 0): // -p PASSWORD, in a help text
+		return span{}, false
+	case part == command.Whole && value.Wordy(v) && name.Of(v) != name.Plain: // -p password
+		return span{}, false
+	}
+	from += j
 	if quote != 0 {
 		return span{at: from, cover: from, quote: quote}, true
 	}
-	return span{at: from, cover: end}, true
+	return span{at: from, cover: end, class: wordChar}, true
+}
+
+// argument is the end of the word at j, which a quote closes, or a byte that a
+// shell would not take for a part of a word. A backslash takes the byte behind
+// it along, unless that makes an escape of another kind.
+func (s *scan) argument(j int, quote byte) int {
+	for j < s.hi {
+		n := 1
+		switch c := s.buf[j]; {
+		case quote != 0:
+			if n = s.quoted(j, quote, 0); n == 0 {
+				return j
+			}
+		case c == '\\' && (classOf[s.at(j+1)]&alnum != 0 || strings.IndexByte("\"'`\n", s.at(j+1)) >= 0 || s.at(j+1) == 0):
+			return j
+		case c == '\\':
+			n = 2
+		case classOf[c]&wordChar == 0:
+			return j
+		}
+		j += n
+	}
+	s.short = true
+	return min(j, s.hi)
+}
+
+// operand is the word of a command that is secret by its place, at the name of
+// the program.
+func (s *scan) operand(i int) (span, bool) {
+	if c := lower(s.at(i + 2)); c != 't' && c != 'p' && !s.short {
+		return span{}, false
+	}
+	if c := s.before(i); classOf[c]&alnum != 0 || strings.IndexByte("_-.", c) >= 0 && c != 0 {
+		return span{}, false
+	}
+	j := s.run(i, identChar)
+	if !command.Starts(s.buf[i:j]) {
+		return span{}, false
+	}
+	words, at := []string{s.buf[i:j]}, []int{i}
+	for len(words) < 12 {
+		if j = s.nextWord(j); j < 0 {
+			break
+		}
+		var quote byte
+		if c := s.at(j); c == '"' || c == '\'' {
+			quote = c
+			j++
+		}
+		end := s.argument(j, quote)
+		if s.has(j, `\\`) { // \\host\share
+			end = s.run(j, lineChar)
+		}
+		if end == j && quote == 0 {
+			break
+		}
+		words, at = append(words, s.buf[j:min(end, s.hi)]), append(at, j)
+		if j = end; quote != 0 {
+			j++
+		}
+	}
+	secret := command.Operand(words)
+	if secret < 0 {
+		return span{}, false
+	}
+	v := words[secret]
+	s.keep = at[secret]
+	if value.Placeholder(v) || strings.Contains(v, Mark) || value.English[v] || value.Wordy(v) && name.Of(v) != name.Plain {
+		return span{}, false
+	}
+	return span{at: at[secret], cover: at[secret] + len(v)}, true
 }
 
 // onLine reports whether a word stands before i on its line.

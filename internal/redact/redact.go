@@ -9,6 +9,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/redact/known"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/visible"
 )
 
 // Mark is what stands where a secret stood (contract G33).
@@ -63,7 +64,10 @@ func (r *Redactor) Text(s string) string {
 
 // Sensitive reports whether a field of this name is masked whatever it holds
 // (contract G34).
-func Sensitive(field string) bool { return name.Of(field) != name.Plain }
+func Sensitive(field string) bool { return name.Of(field).Secret() }
+
+// Visible makes invisible characters visible for people; see package visible.
+func Visible(s string) string { return visible.Text(s) }
 
 // Show is Text for a person: with [Visible].
 func (r *Redactor) Show(s string) string { return Visible(r.Text(s)) }

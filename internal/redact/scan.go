@@ -22,6 +22,7 @@ const (
 	headerChar = shape.Header
 	textChar   = shape.Text
 	pathChar   = shape.Path
+	wordChar   = shape.Word
 )
 
 var classOf = shape.Classes
@@ -42,6 +43,10 @@ type scan struct {
 	out   []byte
 	hits  int
 	whole bool // out is wanted only where something was masked
+
+	dropped int // bytes of out that are no longer there
+	read    int // up to here the text was read for names of programs
+	named   int // one more than the place in out behind the last of them; 0 = none
 
 	// Of the decision at work:
 	hi    int  // nothing from here on is looked at
@@ -272,8 +277,10 @@ func (s *scan) decide(i int) (span, verdict) {
 		sp, ok = s.element(i)
 	case 'B', 'b':
 		sp, ok = s.scheme(i)
-	case 'p', 'P':
+	case 'p':
 		sp, ok = s.netrc(i)
+	case 'h', 'n', 'N':
+		sp, ok = s.operand(i)
 	}
 	if ok {
 		return sp, hit

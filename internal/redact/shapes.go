@@ -31,6 +31,8 @@ var pairs, starts = func() (p pairSet, t [256]uint8) {
 	add(startRule, "-", "-"+lettersAndDigits)
 	add(startRule, "Bb", "EeAa") // Bearer, Basic
 	add(startRule, "p", "a")     // password X
+	add(startRule, "h", "t")     // htpasswd
+	add(startRule, "Nn", "Ee")   // net use
 	add(startRule, "[", Mark[1:2])
 	return p, t
 }()

@@ -17,6 +17,7 @@ func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
 type stream struct {
 	w      io.Writer
 	scan   scan
+	gone   int // bytes of scan.out that were written and are kept as context
 	closed bool
 	err    error // of w; nothing is written after it
 }
@@ -46,11 +47,16 @@ func (s *stream) Close() error {
 }
 
 func (s *stream) flush() error {
-	if len(s.scan.out) > 0 {
-		if _, err := s.w.Write(s.scan.out); err != nil {
+	out := s.scan.out
+	if len(out) > s.gone {
+		if _, err := s.w.Write(out[s.gone:]); err != nil {
 			s.err = fmt.Errorf("write masked text: %w", err)
 		}
-		s.scan.out = s.scan.out[:0]
+		if keep := lineBack + look; len(out) > 2*keep { // what a decision may look at, and what may be ahead of it
+			s.scan.dropped += len(out) - keep
+			out = append(out[:0], out[len(out)-keep:]...)
+		}
+		s.scan.out, s.gone = out, len(out)
 	}
 	return s.err
 }
@@ -72,6 +78,7 @@ func (s *scan) forget() {
 	s.pos -= cut
 	s.sent = max(0, s.sent-cut)
 	s.mark = max(0, s.mark-cut)
+	s.read = max(0, s.read-cut)
 	s.span.at -= cut
 	s.span.cover -= cut
 	s.span.last -= cut

@@ -19,7 +19,12 @@ const (
 	Strong                // password, secret, key: a secret
 	Header                // Authorization: a scheme, then a secret
 	Cookie                // Cookie, Set-Cookie: pairs
+	Pass                  // pass: a password where it is assigned, and the opposite of fail
+	Key                   // ENC_KEY: a secret where the value looks like one
 )
+
+// Secret reports whether whatever such a name holds is masked (contract G34).
+func (m Meaning) Secret() bool { return Plain < m && m < Pass }
 
 const (
 	Max      = 100 // bytes; a longer name says nothing
@@ -32,7 +37,11 @@ var (
 	core = wordSet(Strong, "password passwords passwd pwd passphrase passphrases passcode secret secrets credential credentials cred creds apikey apikeys secretkey privatekey accesskey signingkey encryptionkey masterkey accountkey sharedkey")
 	soft = wordSet(Weak, "token tokens auth authorization jwt cookie")
 	// keyed are the words that make a key of "key" a secret one.
-	keyed = wordSet(Strong, "api secret private access signing encryption master account shared session service auth cipher aes hmac")
+	keyed = wordSet(Strong, "api secret private access signing encryption encrypt enc decryption decrypt dec crypt crypto fernet master account shared session service auth cipher aes hmac kek dek")
+	// open are the words that make a key of "key" none, or a public one.
+	open = wordSet(Strong, `public pub primary foreign unique sort cache partition routing hash range map dict index search lookup object bucket registry row group host composite natural surrogate event message
+		gpg pgp ssh sign tab hot arrow function fn modifier shortcut accelerator answer translation i18n label field property attribute feature flag config setting option metadata item id record column meta tag state storage query param
+		no has is use any first last next prev min max num left right up down enter escape delete hkey license product`)
 	// values may follow any core: they are the value itself in some form.
 	values = wordSet(Strong, "value values string str text data plain plaintext raw hash hashed digest encrypted base b64 base64 hex encoded header bytes current new old next previous last first default prod production dev development staging stage stg test testing live sandbox main primary secondary backup base confirmation confirm again repeat key env readonly rw ro write read a b c admin root user app db")
 	// about make a name one about a secret.
@@ -49,7 +58,7 @@ var (
 	// counted are words next to "tokens" that say they are counted.
 	counted = wordSet(Strong, "prompt completion input output cached cache creation read write reasoning thinking used remaining budget max min total num count per n context limit usage audio text image accepted rejected prediction")
 	// passOf are words that make "pass" a password.
-	passOf = wordSet(Strong, "db database smtp imap mail email mysql pg postgres redis ftp sftp user admin root ssh sudo http https proxy ldap api my login account vault key keystore truststore")
+	passOf = wordSet(Strong, "db database smtp imap mail email mysql pg postgres redis ftp sftp user admin root ssh sudo http https proxy ldap api my login account vault key keystore truststore become ansible basic client cert enc gitlab github jenkins mqtt amqp rabbitmq mongo mongodb oracle sa service bot wifi vpn smb samba")
 )
 
 func wordSet(m Meaning, words string) map[string]Meaning {
@@ -155,7 +164,13 @@ func judge(n int, words func(int) string, name string) Meaning {
 			}
 		}
 	}
-	if at < 0 {
+	switch last := words(n - 1); {
+	case at >= 0:
+	case n == 1 && last == "pass":
+		return Pass
+	case n > 1 && last == "key" && open[words(n-2)] == Plain && open[words(0)] == Plain && name == strings.ToUpper(name):
+		return Key
+	default:
 		return Plain
 	}
 	for i := range at {

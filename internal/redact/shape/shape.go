@@ -69,6 +69,7 @@ const (
 	Header     // the rest of a header
 	Text       // the text of an element
 	Path       // letters, digits, / _ -
+	Word       // an unquoted word of a command line
 	Alnum      = Letter | Digit
 )
 
@@ -96,6 +97,7 @@ func makeClasses() (t [256]Class) {
 		printable := c > ' ' && c != 0x7f
 		add(printable && !in("\"'`<>,;&#()[]{}|\\"), Value)
 		add(printable && !in("\"'`"), Line)
+		add(printable && !in("\"'`;|&()<>\\"), Word)
 		add(c >= ' ' && c != 0x7f && !in("\"'`\\") || c == '\t', Header)
 		add(c >= ' ' && c != 0x7f && c != '<' || c == '\t', Text)
 	}

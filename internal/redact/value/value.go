@@ -114,7 +114,7 @@ func Identifier(v string) bool {
 
 // NamesSecret: a value that is itself the name of a secret, without digits.
 func NamesSecret(v string) bool {
-	return strings.IndexAny(v, "0123456789") < 0 && name.Of(strings.TrimRight(v, ".,;:)]}!?")) != name.Plain
+	return strings.IndexAny(v, "0123456789") < 0 && name.Of(strings.TrimRight(v, ".,;:)]}!?")).Secret()
 }
 
 // Call: f(...) or x[...], as in program text.
@@ -144,4 +144,35 @@ func Version(v string) bool {
 	v = strings.TrimPrefix(strings.ToLower(v), "v")
 	dot := strings.IndexByte(v, '.')
 	return dot > 0 && dot <= 4 && strings.Trim(v[:dot], "0123456789") == "" && len(v) < 24
+}
+
+// Random: it looks made by a machine, as keys do: letters and digits mixed, of
+// eight bytes or more, and neither a path, a time nor a version.
+func Random(v string) bool {
+	letters, digits := 0, 0
+	for _, c := range []byte(v) {
+		switch {
+		case shape.Classes[c]&shape.Letter != 0:
+			letters++
+		case shape.Classes[c]&shape.Digit != 0:
+			digits++
+		}
+	}
+	return len(v) >= 8 && letters > 1 && digits > 0 && v[0] != '/' && v[0] != '~' && v[0] != '.' && !Number(v) && !Version(v) &&
+		strings.IndexAny(v, "({[") < 0
+}
+
+// Outcome: what stands behind "pass" when it is not a password.
+func Outcome(v string) bool {
+	switch strings.ToLower(v) {
+	case "pass", "passed", "fail", "failed", "ok", "skip", "skipped", "done", "error", "warn":
+		return true
+	}
+	return Number(v) || Neutral(v)
+}
+
+// Ports: a pair of ports, which -p of many programs takes.
+func Ports(v string) bool {
+	from, to, ok := strings.Cut(v, ":")
+	return ok && from != "" && to != "" && strings.Trim(from+to, "0123456789") == ""
 }

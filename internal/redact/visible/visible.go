@@ -1,4 +1,7 @@
-package redact
+// Package visible makes characters visible that a person could not see, or
+// that would move what the person does see: a terminal obeys them, and a text
+// that holds them can show one thing and be another.
+package visible
 
 import (
 	"fmt"
@@ -7,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Visible makes what a person could not see visible: control characters,
+// Text makes what a person could not see visible: control characters,
 // bidirectional marks, zero-width and other invisible characters, and bytes
 // that are not UTF-8 become escapes such as \x1b and \u202e. Line ends, tabs
 // and the mark that asks for a coloured emoji stay (DESIGN 6a).
-func Visible(s string) string {
+func Text(s string) string {
 	clean := true
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
