@@ -251,7 +251,7 @@ func TestSecretsOnCommandLinesAndInKeysAreMasked(t *testing.T) {
 func TestCommandsWithoutASecretStayAsTheyAre(t *testing.T) {
 	r := New()
 	for _, s := range []string{
-		"docker run -p 8080:80 nginx", "docker login && docker run -p 8080:80 nginx", "docker login -u me --password-stdin", "docker run --name mysql -p3306:3306 mysql", "ssh -p 2222 host", "mkdir -p a/b", "cp -pr a b",
+		"docker run -p 8080:80 nginx", "docker login && docker run -p 8080:80 nginx", "docker login -u me --password-stdin", "docker login; nginx -p /srv/web", "mysql -e x | grep -patch", "docker run --name mysql -p3306:3306 mysql", "ssh -p 2222 host", "mkdir -p a/b", "cp -pr a b",
 		"mysql -u root -p db", "mysql -P 3306", "curl -k https://h", "curl -u $USER:$PASS https://h", "curl -u \"$(cat f)\" https://h", "sort -u a:b", "openssl rsa -passin env:PW", "openssl rsa -passin file:p.txt -in k", "openssl req -key k.pem -k",
 		"htpasswd -c f bob", "net use Z: \\\\srv\\share *", "the net use of it is small", "net user count grew by 5 %", "zip -r a.zip d", "PASS: TestX1 (0.00s)", "--- PASS: TestX12345 (0.00s)", "PASS=0 FAIL=1", "12 pass=12 fail=3", "pass=true", "pass := 2", "first_pass=done", "foo(pass=password)",
 		"PRIMARY_KEY=id1234567", "PUBLIC_KEY=a1b2c3d4e5f6", "CACHE_KEY=v1-linux-abc123", "GPG_KEY=E3FF2839C048B25C084DEBE9B26995E310250568", "SSH_KEY=~/.ssh/id_ed25519", "TLS_KEY=/etc/tls/k1.pem", "ROUTE_KEY=orders", "https://h/?design=1&sig=none", "sign: x",
