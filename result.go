@@ -22,4 +22,5 @@ type Result struct {
 	Truncated bool   // Output was cut at the tool's bound
 	Duration  time.Duration
 	Changed   []string // paths the tool changed, relative to the workspace
+	Open      bool     // the act goes on after the call: its outcome is reported when it ends
 }

@@ -171,7 +171,9 @@ var steps = [...]struct {
 const explained = 8
 
 // Do decides inv, carries it out where it is allowed, and returns what was
-// decided and what came of it, redacted.
+// decided and what came of it, redacted. Where the result is Open the act goes
+// on, and the caller owes a Report when it ends; where another daemon is there
+// by then, a [Kernel.ReportLate].
 func (k *Kernel) Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision, reeve.Result) {
 	c := k.open(inv)
 	defer k.close(c)
@@ -180,7 +182,11 @@ func (k *Kernel) Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision,
 	}
 	r := k.execute(ctx, c) // 10 in the jail, with the permit
 	r = k.redact(r)        // 11 nothing secret leaves
-	k.outcome(ctx, c, r)   // 12 written, hooks, taint
+	if r.Open {
+		k.leave(c)
+		return c.d, r
+	}
+	k.outcome(ctx, c, r) // 12 written, hooks, taint
 	return c.d, r
 }
 
@@ -189,8 +195,8 @@ func (k *Kernel) Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision,
 func (k *Kernel) Decide(ctx context.Context, inv *reeve.Invocation) reeve.Decision {
 	c := k.open(inv)
 	c.foreign = true
+	defer k.close(c)
 	if k.walk(ctx, c, len(steps)); c.d.Verdict != reeve.Allow {
-		defer k.close(c)
 		d, _ := k.refuse(ctx, c)
 		return d
 	}
@@ -210,6 +216,18 @@ func (k *Kernel) Report(ctx context.Context, id string, r reeve.Result) error {
 	delete(k.live, id)
 	k.mu.Unlock()
 	return k.outcome(ctx, c, k.redact(r))
+}
+
+// ReportLate records what came of a call whose intent was written by a daemon
+// that is gone, and whose act outlived it. intent is that row of the record.
+func (k *Kernel) ReportLate(ctx context.Context, intent reeve.Record, r reeve.Result) error {
+	if intent.Phase != reeve.PhaseIntent {
+		return fmt.Errorf("%w: call %s has its outcome already", reeve.ErrUsage, intent.CallID)
+	}
+	r = k.redact(r)
+	intent.Phase, intent.Time = reeve.PhaseOutcome, k.Now()
+	intent.Status, intent.Duration, intent.Summary = r.Status, r.Duration, summary(r)
+	return k.write(ctx, intent)
 }
 
 // Explain tells what would be decided and why, step by step. It asks nobody,
@@ -265,8 +283,16 @@ func (k *Kernel) open(inv *reeve.Invocation) *call {
 	return c
 }
 
+// leave keeps a call that goes on until its outcome is reported.
+func (k *Kernel) leave(c *call) {
+	k.mu.Lock()
+	c.foreign = true
+	k.mu.Unlock()
+}
+
+// close forgets a call that is over; one that is owed a report is not.
 func (k *Kernel) close(c *call) {
-	if c.clash {
+	if c.clash || c.foreign && c.d.Verdict == reeve.Allow {
 		return
 	}
 	k.mu.Lock()

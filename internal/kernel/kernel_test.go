@@ -687,3 +687,52 @@ func TestADeadlineOfTheDoorShortensTheQuestion(t *testing.T) {
 		t.Errorf("the question stands for %s, want the door's 5 s", got)
 	}
 }
+
+// TestAnActThatGoesOnKeepsItsIntentOpen until it is reported, once, by this
+// kernel or by a later one.
+func TestAnActThatGoesOnKeepsItsIntentOpen(t *testing.T) {
+	w := newKit(t, `allow = ["act"]`)
+	w.tools["act"].(*act).open = true
+	c := w.call("act", "write /w/a")
+	if d, r := w.k.Do(t.Context(), c); d.Verdict != reeve.Allow || !r.Open || len(w.moved) != 1 {
+		t.Fatalf("%+v, %+v, %d moves", d, r, len(w.moved))
+	}
+	if len(w.rows) != 1 || w.rows[0].Phase != reeve.PhaseIntent {
+		t.Fatalf("rows %+v, want the intent alone", w.rows)
+	}
+	intent := w.rows[0]
+	if err := w.k.Report(t.Context(), c.ID, reeve.Result{Status: reeve.StatusError, ExitCode: 3, Error: "x " + secret}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.k.Report(t.Context(), c.ID, reeve.Result{}); !errors.Is(err, reeve.ErrNotFound) {
+		t.Errorf("second report: %v, want not found", err)
+	}
+	if err := w.k.ReportLate(t.Context(), intent, reeve.Result{Status: reeve.StatusUnknown, Error: "lost " + secret, Duration: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.rows) != 3 {
+		t.Fatalf("%d rows, want 3", len(w.rows))
+	}
+	for i, want := range []reeve.Status{"", reeve.StatusError, reeve.StatusUnknown} {
+		r := w.rows[i]
+		if r.Status != want || r.CallID != c.ID || r.Tool != intent.Tool || r.Args != intent.Args || strings.Contains(r.Summary, secret) {
+			t.Errorf("row %d: %+v, want status %q of the same call", i, r, want)
+		}
+	}
+	if w.rows[2].Duration != time.Hour {
+		t.Errorf("a late report keeps %s, want the duration it was told", w.rows[2].Duration)
+	}
+	if err := w.k.ReportLate(t.Context(), w.rows[1], reeve.Result{Status: reeve.StatusSuccess}); err == nil || len(w.rows) != 3 {
+		t.Errorf("an outcome was reported as if it were an intent: %v", err)
+	}
+}
+
+func TestAnActThatGoesOnEndsUnknownWithItsSession(t *testing.T) {
+	w := newKit(t, `allow = ["act"]`)
+	w.tools["act"].(*act).open = true
+	w.k.Do(t.Context(), w.call("act", "write /w/a"))
+	w.k.EndSession(t.Context(), "s")
+	if len(w.rows) != 2 || w.rows[1].Status != reeve.StatusUnknown {
+		t.Errorf("rows %+v, want an unknown outcome", w.rows)
+	}
+}

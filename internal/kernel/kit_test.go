@@ -30,6 +30,7 @@ type act struct {
 	panics   string
 	moved    *[]string
 	output   string
+	open     bool // the act goes on
 	run      func(ctx context.Context, c tool.Call)
 }
 
@@ -99,7 +100,7 @@ func (a *act) Run(ctx context.Context, c tool.Call) reeve.Result {
 	if a.run != nil {
 		a.run(ctx, c)
 	}
-	return reeve.Result{Status: reeve.StatusSuccess, Output: a.output}
+	return reeve.Result{Status: reeve.StatusSuccess, Output: a.output, Open: a.open}
 }
 
 // noHand is a tool that another program carries out.
