@@ -170,6 +170,10 @@ func (c *Conn) Hangup() error { return c.u.CloseWrite() }
 // SetDeadline bounds every later read and write.
 func (c *Conn) SetDeadline(t time.Time) error { return c.u.SetDeadline(t) }
 
+// SetWriteDeadline bounds every later write. A write that it cut off leaves
+// the connection of no use.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.u.SetWriteDeadline(t) }
+
 // Write sends one frame, with open files where there are any; they stay open
 // at this end.
 func (c *Conn) Write(frame []byte, files ...*os.File) error {
