@@ -59,6 +59,7 @@ redact/visible   pure part  :
 redact/document  pure part  : redact/name redact/value redact/command
 redact           pure       : reeve redact/name redact/shape redact/value redact/known redact/command redact/document redact/visible
 
+scroll                      : redact
 durable                     :
 safepath/beneath            :
 safepath/repo               :
@@ -82,7 +83,7 @@ audit                       : reeve durable audit/chain
 kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve
-jail/pty                    : reeve
+jail/pty         part       : reeve
 jail/plant       part       : jail jail/tree jail/gitconf
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
@@ -90,6 +91,7 @@ jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : jail
 jail/host        exec       : reeve permit jail jail/group
+jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact scroll
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty
 
 tool/patch       pure part  :
@@ -101,6 +103,7 @@ tool/foreign                : reeve tool shellread
 tool/tooltest    test       : reeve permit tool
 
 localsock        net exec=spawn.go :
+attach                      : localsock
 client                      : reeve durable localsock wire approval config
 netguard         net        :
 
@@ -494,11 +497,17 @@ func TestPurePackagesKnowNeitherClockNorDiskNorNetwork(t *testing.T) {
 	}
 }
 
+// keeper is the room of the process that keeps a session.
+const keeper = "jail/keeper"
+
 func TestOnlyTheKernelMintsPermits(t *testing.T) {
-	mint := map[string][]string{module + "/internal/permit": {"NewIssuer", "Issuer"}}
 	for _, s := range code(t) {
-		if roomOf(s.dir) == "kernel" || roomOf(s.dir) == "permit" {
+		mint := map[string][]string{module + "/internal/permit": {"NewIssuer", "Issuer", "Inherited"}}
+		switch roomOf(s.dir) {
+		case "kernel", "permit":
 			continue
+		case keeper: // it was started for one invocation, by a hand that spent the permit
+			mint = map[string][]string{module + "/internal/permit": {"NewIssuer", "Issuer"}}
 		}
 		s.uses(mint, func(n ast.Node, name string) {
 			if r := readRooms(t)[roomOf(s.dir)]; r == nil || !r.can("test") {

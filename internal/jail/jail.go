@@ -131,6 +131,11 @@ type Wall interface {
 	// Ready reports the state of this wall here, probing it at most once per
 	// boot, wall binary and plan schema.
 	Ready(ctx context.Context) Readiness
+	Starter
+}
+
+// Starter starts programs behind a wall.
+type Starter interface {
 	// Start spends p for digest and starts cmd inside plan, or fails having
 	// started nothing. It never runs unprotected.
 	Start(ctx context.Context, p permit.Permit, digest [32]byte, plan Plan, cmd Cmd) (Process, error)

@@ -42,6 +42,14 @@ func (i *Issuer) Mint(digest [32]byte, ttl time.Duration) Permit {
 	return Permit{&key{digest: digest, expires: i.now().Add(ttl), now: i.now}}
 }
 
+// Inherited is the permit of a process that was started to carry out one
+// invocation, by a hand that had spent its own permit for it: the process that
+// keeps a session. Only that process makes one, once; layers_test.go forbids
+// it elsewhere.
+func Inherited(digest [32]byte, now func() time.Time) Permit {
+	return NewIssuer(now).Mint(digest, time.Minute)
+}
+
 // Digest is the digest of the invocation the permit was minted for; the zero
 // Permit has the zero digest.
 func (p Permit) Digest() [32]byte {

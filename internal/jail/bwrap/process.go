@@ -52,6 +52,17 @@ func newProcess(plan jail.Plan, token *os.File) *process {
 // PID is the host's number of bubblewrap, the ancestor of the tree.
 func (p *process) PID() int { return p.pid }
 
+// Root is the host's number of process number one inside, whose end is the end
+// of all; 0 where it has ended already.
+func (p *process) Root() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.initFD < 0 {
+		return 0
+	}
+	return p.init
+}
+
 // Wait returns after the whole tree is gone. A boundary that could not be
 // built is an error: the program never ran.
 func (p *process) Wait() (jail.Exit, error) {

@@ -32,6 +32,11 @@ type Job struct {
 	Cmd     jail.Cmd
 	Started func(jail.Process) error // called once the tree runs; an error stops it
 	Exit    jail.Exit                // how the tree ended, valid when Run has returned
+
+	// Keeper starts the tree in place of the tool's wall, in a process that
+	// outlives this one. Run then returns as soon as the tree runs, with an open
+	// result: whoever gave the job reports how it ended.
+	Keeper jail.Starter
 }
 
 // Tool starts programs behind one wall.
@@ -110,7 +115,11 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 	if !c.Contained {
 		return tool.Denied("the boundary is missing here, and a run never goes without one; see reeve doctor")
 	}
-	p, err := t.wall.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
+	start := jail.Starter(t.wall)
+	if j.Keeper != nil {
+		start = j.Keeper
+	}
+	p, err := start.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return reeve.Result{Status: reeve.StatusError, ExitCode: NotFound, Error: err.Error()}
@@ -121,6 +130,9 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 	}
 	if err := j.Started(p); err != nil {
 		p.Stop(StopGrace)
+	}
+	if j.Keeper != nil {
+		return reeve.Result{Status: reeve.StatusSuccess, Open: true}
 	}
 	stop := context.AfterFunc(ctx, func() { p.Stop(StopGrace) })
 	defer stop()
