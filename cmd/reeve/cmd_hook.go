@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -55,7 +56,7 @@ func cmdHook(env *cmdEnv, args []string) (code int) {
 	if _, err := env.Stdout.Write(out.Stdout); err != nil {
 		return hookFault(env, fmt.Errorf("write the answer: %w", err))
 	}
-	io.WriteString(env.Stderr, out.Stderr)
+	io.WriteString(env.Stderr, redact.Visible(out.Stderr))
 	if out.Exit != hookAnswered {
 		return hookDenied
 	}
@@ -80,6 +81,6 @@ func hookLimit(dir string) time.Duration {
 }
 
 func hookFault(env *cmdEnv, err error) int {
-	fmt.Fprintf(env.Stderr, "Reeve denies this call, since it could not decide it: %v\n", err)
+	fmt.Fprintf(env.Stderr, "Reeve denies this call, since it could not decide it: %s\n", redact.Visible(err.Error()))
 	return hookDenied
 }

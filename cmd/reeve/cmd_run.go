@@ -90,7 +90,7 @@ func writeReceipt(w io.Writer, receipt []string) {
 // fileStreams are the three streams of the command as files.
 func fileStreams(env *cmdEnv) (s [3]*os.File, ok bool) {
 	for i, stream := range [...]any{env.Stdin, env.Stdout, env.Stderr} {
-		if s[i], ok = stream.(*os.File); !ok {
+		if s[i], ok = fileOf(stream); !ok {
 			return s, false
 		}
 	}

@@ -22,5 +22,9 @@ func main() {
 		fmt.Fprintf(os.Stderr, "reeve: find the working directory: %v\n", err)
 		os.Exit(1)
 	}
-	os.Exit(dispatch(&cmdEnv{os.Stdin, os.Stdout, os.Stderr, dir, os.Getenv}, os.Args[1:]))
+	stdout, stderr := newScreen(os.Stdout), newScreen(os.Stderr)
+	code := dispatch(&cmdEnv{os.Stdin, stdout, stderr, dir, os.Getenv}, os.Args[1:])
+	stdout.Close()
+	stderr.Close()
+	os.Exit(code)
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -28,8 +28,8 @@ type prompter struct {
 // newPrompt returns nil where standard input or standard error is not a
 // terminal.
 func newPrompt(env *cmdEnv, c *client.Client) *prompter {
-	in, ok1 := env.Stdin.(*os.File)
-	out, ok2 := env.Stderr.(*os.File)
+	in, ok1 := fileOf(env.Stdin)
+	out, ok2 := fileOf(env.Stderr)
 	if !ok1 || !ok2 || terminalName(in) == "" || terminalName(out) == "" {
 		return nil
 	}
@@ -61,21 +61,28 @@ func (p *prompter) ask(q approval.Question) {
 }
 
 // writeQuestion shows everything a person needs to decide (contract A6). All
-// of it was redacted and made visible by the daemon.
+// of it was redacted by the daemon. Each part begins on a line of its own, and
+// where a caller's text has several lines, the others stand behind a bar: none
+// passes for a part of the question.
 func writeQuestion(w io.Writer, q approval.Question) {
-	fmt.Fprintf(w, "\nreeve asks for %s\n", q.Actor)
+	fmt.Fprintf(w, "\nreeve asks for %s\n", cell(string(q.Actor), 0))
 	for _, l := range []struct{ label, text string }{
 		{"does", q.Operation}, {"why", q.Reason}, {"reach", q.Scope}, {"risk", q.Risk},
 		{"in", q.Workspace}, {"call", q.Tool + " " + q.Preview}, {"until", short(q.Expires)},
 	} {
-		fmt.Fprintf(w, "  %-6s %s\n", l.label, l.text)
+		fmt.Fprintf(w, "  %-6s %s\n", l.label, barred(l.text))
 	}
 	if q.Warn {
 		fmt.Fprintln(w, "  WARNING: this destroys something")
 	}
 	if q.Suggest != "" {
-		fmt.Fprintf(w, "  rule   %s\n", q.Suggest)
+		fmt.Fprintf(w, "  rule   %s\n", barred(q.Suggest))
 	}
+}
+
+// barred is text whose further lines stand behind a bar.
+func barred(s string) string {
+	return strings.ReplaceAll(redact.Visible(s), "\n", "\n         | ")
 }
 
 func choices(q approval.Question) string {

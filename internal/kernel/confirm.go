@@ -99,7 +99,7 @@ func (k *Kernel) question(c *call, v *view, standing bool) approval.Question {
 	}
 	if standing {
 		c.in.Facts = v.facts
-		if rule, ok := policy.Suggest(&c.in); ok && k.Clean.Text(rule) == rule { // a rule with a secret in it is not offered
+		if rule, ok := policy.Suggest(&c.in); ok && k.Clean.Show(rule) == rule { // a rule with a secret, or with what cannot be seen, is not offered
 			q.Suggest = rule
 		}
 	}

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -68,6 +69,9 @@ func Sensitive(field string) bool { return name.Of(field).Secret() }
 
 // Visible makes invisible characters visible for people; see package visible.
 func Visible(s string) string { return visible.Text(s) }
+
+// VisibleWriter is [Visible] for a stream; see [visible.Writer].
+func VisibleWriter(w io.Writer) io.WriteCloser { return visible.Writer(w) }
 
 // Show is Text for a person: with [Visible].
 func (r *Redactor) Show(s string) string { return Visible(r.Text(s)) }

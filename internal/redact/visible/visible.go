@@ -5,6 +5,7 @@ package visible
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,4 +56,49 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp) ||
 		unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Variation_Selector, r) ||
 		r == 0x115f || r == 0x2800 || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x034f || r == 0x17b4 || r == 0x17b5
+}
+
+// Writer writes to w what Text makes of all that is written to it. A character
+// that was cut in two, and a carriage return that may stand before a line end,
+// wait for what follows; Close writes what waits and does not close w. Not for
+// concurrent use.
+func Writer(w io.Writer) io.WriteCloser { return &writer{w: w} }
+
+type writer struct {
+	w     io.Writer
+	waits string
+}
+
+func (v *writer) Write(p []byte) (int, error) {
+	s := v.waits + string(p)
+	cut := len(s) - unfinished(s)
+	v.waits = s[cut:]
+	if _, err := io.WriteString(v.w, Text(s[:cut])); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (v *writer) Close() error {
+	s := v.waits
+	v.waits = ""
+	_, err := io.WriteString(v.w, Text(s))
+	return err
+}
+
+// unfinished is how many bytes at the end of s mean something only with what
+// follows.
+func unfinished(s string) int {
+	if strings.HasSuffix(s, "\r") {
+		return 1
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
+		if c := s[len(s)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRuneInString(s[len(s)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
 }

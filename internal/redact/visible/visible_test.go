@@ -1,6 +1,10 @@
 package visible
 
-import "testing"
+import (
+	"bytes"
+	"io"
+	"testing"
+)
 
 func TestInvisibleCharactersAreShown(t *testing.T) {
 	for in, want := range map[string]string{
@@ -26,6 +30,29 @@ func FuzzNothingInvisibleIsLeft(f *testing.F) {
 		}
 		if Text(got) != got {
 			t.Errorf("%q is made visible twice", got)
+		}
+	})
+}
+
+// FuzzAWriterShowsWhatTextShows cuts the text anywhere.
+func FuzzAWriterShowsWhatTextShows(f *testing.F) {
+	f.Add("a\r\nb\rc\u202e\xe2\x80x\xe2", byte(1))
+	f.Add("\xf0\x9f\x98\x80\r", byte(2))
+	f.Fuzz(func(t *testing.T, s string, size byte) {
+		var out bytes.Buffer
+		w := Writer(&out)
+		for rest := s; rest != ""; {
+			n := min(int(size)+1, len(rest))
+			if m, err := io.WriteString(w, rest[:n]); m != n || err != nil {
+				t.Fatal(m, err)
+			}
+			rest = rest[n:]
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != Text(s) {
+			t.Errorf("%q in pieces of %d: %q, want %q", s, int(size)+1, out.String(), Text(s))
 		}
 	})
 }
