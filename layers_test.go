@@ -102,6 +102,8 @@ tool/git                    : reeve tool jail safepath safepath/repo
 tool/foreign                : reeve tool shellread
 tool/tooltest    test       : reeve permit tool
 
+mcp/message      pure part  :
+
 localsock        net exec=spawn.go :
 attach                      : localsock
 client                      : reeve durable localsock wire approval config
