@@ -87,7 +87,9 @@ jail/pty         part       : reeve
 jail/plant       part       : jail jail/tree jail/gitconf
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
-jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit
+jail/trusted     part       :
+jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit jail/trusted
+jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : jail
 jail/host        exec       : reeve permit jail jail/group

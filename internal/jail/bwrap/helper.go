@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail/trusted"
 )
 
 // Program is where bubblewrap is looked for: never by PATH, never in the
@@ -44,41 +44,12 @@ type fileID struct {
 // checkHelper refuses a program that anybody but root could have put or
 // changed there: an agent would then choose its own boundary.
 func checkHelper(path string) (fileID, error) {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return fileID{}, fmt.Errorf("look at %s: %w", dir, err)
-		}
-		if err := rootOwned(dir, info); err != nil && info.Mode()&os.ModeSymlink == 0 {
-			return fileID{}, err
-		}
-		if dir == "/" {
-			break
-		}
-	}
-	info, err := os.Stat(path)
+	info, err := trusted.Program(path)
 	if err != nil {
-		return fileID{}, err
-	}
-	if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		return fileID{}, fmt.Errorf("%s is not a program", path)
-	}
-	if err := rootOwned(path, info); err != nil {
 		return fileID{}, err
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	return fileID{uint64(st.Dev), st.Ino, st.Size, st.Mtim, st.Ctim}, nil
-}
-
-func rootOwned(path string, info os.FileInfo) error {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || st.Uid != 0 {
-		return fmt.Errorf("%s does not belong to root: it is not used to build a sandbox", path)
-	}
-	if info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
-		return fmt.Errorf("%s can be written by others than root: it is not used to build a sandbox", path)
-	}
-	return nil
 }
 
 // finder remembers the helper while its file does not change.

@@ -51,19 +51,16 @@ var _ jail.Process = (*Process)(nil)
 // end of ctx or of the wall time stops the group.
 func Start(ctx context.Context, c *exec.Cmd, o Options) (*Process, error) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	streams := [3]*os.File{o.Stdin, o.Stdout, o.Stderr}
 	if o.TTY != nil {
-		streams = [3]*os.File{o.TTY, o.TTY, o.TTY}
+		o.Stdin, o.Stdout, o.Stderr = o.TTY, o.TTY, o.TTY
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	}
-	if streams[0] != nil {
-		c.Stdin = streams[0]
+	c.Stdin = input(o.Stdin)
+	if o.Stdout != nil { // a nil file in an interface is no nil
+		c.Stdout = o.Stdout
 	}
-	if streams[1] != nil {
-		c.Stdout = streams[1]
-	}
-	if streams[2] != nil {
-		c.Stderr = streams[2]
+	if o.Stderr != nil {
+		c.Stderr = o.Stderr
 	}
 	keepOurs()
 	if err := c.Start(); err != nil {

@@ -11,11 +11,7 @@ package host
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
@@ -48,7 +44,7 @@ func (Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan ja
 	if len(cmd.Argv) == 0 || plan.Dir == "" {
 		return nil, fmt.Errorf("start on the host: %w: a program and its directory are needed", reeve.ErrUsage)
 	}
-	path, err := find(cmd.Argv[0], plan)
+	path, err := group.Find(cmd.Argv[0], plan)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
 	}
@@ -63,30 +59,4 @@ func (Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan ja
 		return nil, fmt.Errorf("start on the host: %w", err)
 	}
 	return proc, nil
-}
-
-// find looks a program up in the plan's own PATH and directory.
-func find(name string, plan jail.Plan) (string, error) {
-	if strings.Contains(name, "/") {
-		if !strings.HasPrefix(name, "/") {
-			name = plan.Dir + "/" + name
-		}
-		return name, unix.Access(name, unix.X_OK)
-	}
-	for _, kv := range plan.Env {
-		path, ok := strings.CutPrefix(kv, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range strings.Split(path, ":") {
-			full := dir + "/" + name
-			if !strings.HasPrefix(full, "/") {
-				continue // a relative entry would run what lies in the workspace
-			}
-			if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && unix.Access(full, unix.X_OK) == nil {
-				return full, nil
-			}
-		}
-	}
-	return "", exec.ErrNotFound
 }
