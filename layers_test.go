@@ -91,7 +91,7 @@ jail/trusted     part       :
 jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit jail/trusted
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
-jail/group       exec part  : jail
+jail/group       exec part  : reeve jail
 jail/host        exec       : reeve permit jail jail/group
 jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact scroll
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty

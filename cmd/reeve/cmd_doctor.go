@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
+	"github.com/reeve-gate/reeve/internal/jail/seatbelt"
 )
 
 const doctorHelp = `Doctor tries every promise of the boundary now: each act first succeeds outside, in a throw-away folder, and must then fail inside, in the profiles agent and strict. It needs no daemon and leaves nothing behind.
@@ -44,12 +46,12 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	if f.NArg() > 0 {
 		return usage(env, "doctor takes no arguments")
 	}
-	wall := &bwrap.Wall{}
+	wall := daemon.Wall()
 	ready := wall.Ready(context.Background())
 	if ready.State != reeve.SandboxMissing {
 		ready = probe.Run(context.Background(), wall, ready)
 	}
-	d := diagnose(ready)
+	d := diagnose(wall.Name(), ready)
 	if *asJSON {
 		printJSON(env.Stdout, d)
 	} else {
@@ -63,7 +65,7 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 
 // diagnose joins the checks of all profiles into promises and adds those that
 // no act can try.
-func diagnose(r jail.Readiness) diagnosis {
+func diagnose(wall string, r jail.Readiness) diagnosis {
 	d := diagnosis{State: "missing", Engine: r.Engine, Fix: r.Fix}
 	held, tried := map[string]int{}, map[string]int{}
 	detail := map[string]string{}
@@ -94,7 +96,7 @@ func diagnose(r jail.Readiness) diagnosis {
 	}
 	if r.State == reeve.SandboxReady {
 		d.State = "ready"
-		d.Promises = append(d.Promises, unprobed()...)
+		d.Promises = append(d.Promises, unprobed(wall)...)
 	}
 	return d
 }
@@ -107,7 +109,15 @@ var where = map[string]string{
 }
 
 // unprobed are promises that are known rather than tried.
-func unprobed() []promise {
+func unprobed(wall string) []promise {
+	if wall == "seatbelt" {
+		return []promise{
+			{"the profile that is handed to sandbox-exec", "partial", seatbelt.Unverified},
+			{"a process namespace of its own", "missing", "other processes are closed by rules; a program that leaves its group is not stopped with it"},
+			{"an own copy of an agent's settings file", "partial", "it can be read and not changed"},
+			{"limits", "partial", "held: wall time, processor seconds, file size, open files; not held: memory, number of processes, scratch space"},
+		}
+	}
 	terminal := promise{"a terminal for programs inside", "ready", "/usr/bin/setsid"}
 	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
 		terminal = promise{terminal.Name, "missing", "install the package util-linux"}

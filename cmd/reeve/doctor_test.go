@@ -17,7 +17,7 @@ func TestDoctorTellsReadyPartialAndMissingByPromise(t *testing.T) {
 		{Name: "strict: read a secret", Detail: "it succeeded inside"},
 		{Name: "agent: trace", Detail: "it succeeded inside"},
 	}}
-	d := diagnose(r)
+	d := diagnose("bwrap", r)
 	want := []promise{
 		{"refused: write outside", "ready", "read-only file system"},
 		{"refused: read a secret", "partial", "profile strict: it succeeded inside"},
@@ -34,6 +34,15 @@ func TestDoctorTellsReadyPartialAndMissingByPromise(t *testing.T) {
 	var out bytes.Buffer
 	d.write(&out)
 	if !strings.HasPrefix(out.String(), "sandbox: missing\n") || !strings.HasSuffix(out.String(), "what to do: install it\n") {
+		t.Errorf("printed:\n%s", out.String())
+	}
+}
+
+func TestDoctorSaysThatTheWallOfMacOSIsUnverified(t *testing.T) {
+	d := diagnose("seatbelt", jail.Readiness{State: reeve.SandboxReady, Engine: "/usr/bin/sandbox-exec"})
+	var out bytes.Buffer
+	d.write(&out)
+	if !strings.Contains(out.String(), "never tried on a Mac") || strings.Contains(out.String(), "setsid") {
 		t.Errorf("printed:\n%s", out.String())
 	}
 }

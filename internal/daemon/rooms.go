@@ -16,7 +16,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/flow"
 	"github.com/reeve-gate/reeve/internal/ingress/args"
 	"github.com/reeve-gate/reeve/internal/jail"
-	"github.com/reeve-gate/reeve/internal/jail/bwrap"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/policy"
@@ -33,7 +32,7 @@ import (
 )
 
 // walls is the boundary of this machine, tried before it is trusted.
-func walls(p config.Paths) jail.Wall { return probe.New(&bwrap.Wall{}, p.State) }
+func walls(p config.Paths) jail.Wall { return probe.New(Wall(), p.State) }
 
 // limits are the configured bounds of every run; config has checked them.
 func limits(c *config.Config) jail.Limits {

@@ -82,7 +82,7 @@ const maxSockets = 64
 func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	var found []string
 	for _, home := range r.homes {
-		for _, name := range credentialStores {
+		for _, name := range slices.Concat(credentialStores, systemStores) {
 			found = append(found, present(filepath.Join(home, name))...)
 		}
 		if !p.AgentState {
@@ -97,7 +97,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 		}
 	}
 	found = append(found, elsewhere(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
-	for _, pattern := range machineSecrets {
+	for _, pattern := range slices.Concat(machineSecrets, systemSecrets) {
 		for _, path := range present(pattern) {
 			if unix.Access(path, unix.R_OK) == nil || unix.Access(path, unix.X_OK) == nil {
 				found = append(found, path)

@@ -20,19 +20,8 @@ type roots struct {
 	notes                []string
 }
 
-// Directories the process always has for itself; host paths below them are
-// shown only when the plan names them.
-var privateDirs = []string{"/tmp", "/run", "/dev", "/proc"}
-
 // insideCache is where the tool caches stand inside the boundary.
 const insideCache = "/run/reeve/cache"
-
-// Directories that are never a write grant: they hold the system, or every
-// program's settings at once (Y60).
-var neverWrite = []string{
-	"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc",
-	"/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/var",
-}
 
 func (p Profile) roots(at Place, opts Options) (roots, error) {
 	var r roots
