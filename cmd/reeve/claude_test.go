@@ -147,6 +147,16 @@ func (d *desk) reeve(args ...string) string {
 	return out
 }
 
+// says is reeve at a terminal, where alone a person says yes.
+func (d *desk) says(args ...string) {
+	d.t.Helper()
+	cmd := exec.Command(d.bin, args...)
+	cmd.Dir, cmd.Env = d.work, d.env
+	if shown, err := onTerminal(cmd); err != nil {
+		d.t.Fatalf("reeve %s: %v\n%s", strings.Join(args, " "), err, shown)
+	}
+}
+
 // down ends the daemon, which the test may have done already, by the program
 // that was built, since the test may have taken away the installed one.
 func (d *desk) down() {
@@ -262,7 +272,7 @@ func TestClaudeCodeWorksInsideTheGate(t *testing.T) {
 	if !strings.Contains(q.Preview, "touch asked.out") || q.Actor != "hook:claude" {
 		t.Errorf("question = %+v", q)
 	}
-	d.reeve("approvals", "allow", q.ID)
+	d.says("approvals", "allow", q.ID)
 	d.wait(p)
 
 	if r := p.told(t, "toolu_allowed"); r.Error || !d.exists("allowed.out") {

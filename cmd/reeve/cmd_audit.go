@@ -40,7 +40,7 @@ verify reads the whole record and says whether it is as it was written: exit cod
 
 tail shows the newest ten calls and then every row as it is written, until interrupted.
 
-reseal puts a record that does not verify aside, unchanged, and starts a new one whose first row tells of it. Stop the daemon first; until then everything is denied.
+reseal puts a record that does not verify aside, unchanged, and starts a new one whose first row tells of it. Stop the daemon first; until then everything is denied. It asks for a person: at a terminal that no agent stands behind, who types the word reseal.
 
 Nothing here needs the daemon, and nothing but reseal changes a file.`
 
@@ -394,6 +394,19 @@ func auditReseal(env *cmdEnv, dir string, args []string) int {
 	keep := f.Bool("keep-broken", false, "")
 	if code, ok := parseFlags(f, args); !ok {
 		return code
+	}
+	if !*keep {
+		return usage(env, "audit reseal: say --keep-broken: the broken record is kept beside the new one, never mended")
+	}
+	rep, err := audit.Verify(context.Background(), dir)
+	if err != nil {
+		return max(fail(env, err), reeve.ExitFailed)
+	}
+	writeReport(env.Stderr, rep)
+	if rep.Broken != nil {
+		if err := present(env, "audit reseal", "reseal"); err != nil {
+			return fail(env, err)
+		}
 	}
 	kept, err := audit.Reseal(context.Background(), dir, *keep, time.Now)
 	if err != nil {

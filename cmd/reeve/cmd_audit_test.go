@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
+
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit"
+	"github.com/reeve-gate/reeve/internal/ingress/api"
+	"github.com/reeve-gate/reeve/internal/localsock"
 )
 
 // auditRecord is call n of the tests, five minutes after the one before.
@@ -203,8 +208,38 @@ func TestAuditVerifyNamesTheRowAndResealGoesOn(t *testing.T) {
 	if code := cmdAudit(env, []string{"ls"}); code != 0 || strings.Count(out.String(), "\n") != 6 {
 		t.Errorf("ls of a broken record: exit %d: %s", code, out)
 	}
-	if code := cmdAudit(env, []string{"reseal", "--keep-broken"}); code != 0 || !strings.Contains(errs.String(), "audit.db.broken-") {
-		t.Fatalf("reseal: exit %d: %s", code, errs)
+	if err := new(api.Governed).Person(localsock.Peer{UID: os.Getuid(), PID: os.Getpid()}, api.Clients()); err != nil {
+		t.Skipf("no person runs this test: %v", err)
+	}
+	home := env.Dir
+	reseal := func(argv0, typed string) (string, int) {
+		bin, err := built()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("/bin/sh", "-c", `"$1" audit reseal --keep-broken; exit $?`, "sh", bin)
+		cmd.Args[0] = argv0
+		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "REEVE_HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		return typing(t, cmd, "Type reseal to go on: ", typed)
+	}
+	if code := cmdAudit(env, []string{"reseal", "--keep-broken"}); code != reeve.ExitDenied || !strings.Contains(errs.String(), "terminal") {
+		t.Errorf("reseal without a terminal: exit %d: %s", code, errs)
+	}
+	for what, c := range map[string]struct{ argv0, typed, why string }{
+		"below an agent": {"claude", "reseal\n", "started by an agent"},
+		"another word":   {"sh", "yes\n", "was not typed"},
+		"nothing":        {"sh", "\x04", "was not typed"},
+		"typed ahead":    {"sh", "ahead:reseal\n", "was not typed"},
+	} {
+		if shown, code := reseal(c.argv0, c.typed); code != reeve.ExitDenied || !strings.Contains(shown, c.why) {
+			t.Errorf("reseal, %s: exit %d: %s", what, code, shown)
+		}
+	}
+	if kept, _ := filepath.Glob(filepath.Join(dir, "*.broken-*")); len(kept) != 0 {
+		t.Fatalf("a refusal put the record aside: %v", kept)
+	}
+	if shown, code := reseal("sh", "reseal\n"); code != 0 || !strings.Contains(shown, "audit.db.broken-") {
+		t.Fatalf("reseal: exit %d: %s", code, shown)
 	}
 	out.Reset()
 	if code := cmdAudit(env, []string{"verify"}); code != 0 || !strings.Contains(out.String(), "good: 1 rows") {
@@ -267,4 +302,36 @@ func TestMomentsAreRead(t *testing.T) {
 			t.Errorf("when(%q) = %v, want an error", text, got)
 		}
 	}
+}
+
+// typing runs a command on a terminal of its own and types once prompt stands
+// there: typed, or, where that begins with "ahead:", the rest of it before and
+// a no after.
+func typing(t *testing.T, cmd *exec.Cmd, prompt, typed string) (shown string, code int) {
+	t.Helper()
+	master, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	master.SetReadDeadline(time.Now().Add(60 * time.Second))
+	if ahead, ok := strings.CutPrefix(typed, "ahead:"); ok {
+		io.WriteString(master, ahead)
+		typed = "no\n"
+	}
+	var all bytes.Buffer
+	asked, buf := false, make([]byte, 4096)
+	for {
+		n, err := master.Read(buf)
+		all.Write(buf[:n])
+		if !asked && strings.Contains(all.String(), prompt) {
+			asked = true
+			io.WriteString(master, typed)
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = cmd.Wait()
+	return all.String(), cmd.ProcessState.ExitCode()
 }

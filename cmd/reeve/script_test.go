@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -70,8 +72,9 @@ func TestCommands(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"pending": pending,
+			"exits":    exits,
+			"pending":  pending,
+			"terminal": terminal,
 		},
 	})
 }
@@ -112,4 +115,37 @@ func pending(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("no question is pending after 20 seconds")
+}
+
+// terminal CMD ARGS: the command succeeds on a terminal of its own, as a person
+// types it.
+func terminal(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: terminal CMD ARGS")
+	}
+	bin, err := built()
+	ts.Check(err)
+	cmd := exec.Command(filepath.Join(filepath.Dir(bin), args[0]), args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "REEVE_HOME=" + ts.Getenv("REEVE_HOME"), "PATH=" + ts.Getenv("PATH")}
+	shown, err := onTerminal(cmd)
+	if (err == nil) == neg {
+		ts.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, shown)
+	}
+}
+
+// onTerminal runs a command with its streams on a terminal of its own and
+// gives what was shown there.
+func onTerminal(cmd *exec.Cmd) (shown string, err error) {
+	master, err := pty.Start(cmd)
+	if err != nil {
+		return "", err
+	}
+	defer master.Close()
+	if err := master.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		return "", err
+	}
+	var all bytes.Buffer
+	_, _ = all.ReadFrom(master) // ends with EIO
+	return all.String(), cmd.Wait()
 }

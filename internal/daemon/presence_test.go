@@ -27,7 +27,7 @@ func plainVector() *vector {
 // while what an agent may do still works.
 func TestAnAgentsProcessCannotActForAPerson(t *testing.T) {
 	b := newBench(t, plainVector())
-	b.d.api.Governed.Add(os.Getpid())
+	b.d.api.Governed.Add(os.Getpid(), false)
 	ctx := t.Context()
 	exec := wire.Exec{Tool: "read_file", Args: jsontext.Value(`{"path":"README"}`), Workspace: b.ws, Dir: b.ws}
 	for what, err := range map[string]error{

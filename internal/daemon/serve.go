@@ -137,7 +137,7 @@ func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
 
 // Running tells which tree belongs to a session: it is governed from now on.
 func (d *Daemon) Running(id string, p jail.Process) {
-	d.api.Governed.Add(p.PID())
+	d.api.Governed.Add(p.PID(), true)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.trees[id]

@@ -43,6 +43,41 @@ func Look(pid int) (p Process, parent int, name string, err error) {
 	return Process{pid, uint64(began.Sec)*1e6 + uint64(began.Usec)}, int(k.Eproc.Ppid), string(comm), nil
 }
 
+// Seat is where a process sits: the leader of its session of processes, and
+// whether it has a controlling terminal.
+func Seat(pid int) (leader int, terminal bool, err error) {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return 0, false, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	if leader, err = unix.Getsid(pid); err != nil {
+		return 0, false, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return leader, k.Eproc.Tdev != -1, nil // NODEV
+}
+
+// Owner is the real user of a process.
+func Owner(pid int) (uid int, err error) {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return 0, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return int(k.Eproc.Pcred.P_ruid), nil
+}
+
+// Processes lists the numbers of the processes that can be seen.
+func Processes() ([]int, error) {
+	list, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil, fmt.Errorf("list the processes: %w", err)
+	}
+	var all []int
+	for i := range list {
+		all = append(all, int(list[i].Proc.P_pid))
+	}
+	return all, nil
+}
+
 // ReadProc returns what /proc/PID/NAME holds on Linux. Of the names only
 // cmdline is known here: the arguments, each ended by a zero byte (sysctl
 // kern.procargs2: the count, the program's path, zero bytes, the arguments).

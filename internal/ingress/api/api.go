@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -205,11 +206,9 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		out.end(nil, fmt.Errorf("%w: a session's own socket takes hook calls from inside its boundary and nothing else", reeve.ErrPresence))
 		return
 	}
-	if personal[req.Method] {
-		if err := s.person(peer); err != nil {
-			out.end(nil, fmt.Errorf("%s: %w", req.Method, err))
-			return
-		}
+	if err := s.mayAsk(peer, req); err != nil {
+		out.end(nil, fmt.Errorf("%s: %w", req.Method, err))
+		return
 	}
 	if req.Method != wire.MethodWatch {
 		s.count(1)
@@ -235,7 +234,7 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 			})
 		})
 	case wire.MethodHook:
-		s.Governed.Saw(peer, req)
+		s.Governed.Saw(peer, inSession != "", req)
 		serve(out, req, func(h wire.Hook) (wire.Hooked, error) { return s.Hook.Hook(ctx, h, inSession), nil })
 	case wire.MethodPending:
 		out.end(wire.Approvals{Questions: s.Broker.Questions(), Grants: s.Broker.Grants()}, nil)
@@ -258,19 +257,44 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 	}
 }
 
+// mayAsk returns nil where the peer may use the method, or why not. What
+// widens an agent's reach needs a person at a terminal: a yes, a trust, a
+// setting; the other personal methods need a person.
+func (s *Server) mayAsk(peer localsock.Peer, req *wire.Request) error {
+	switch req.Method {
+	case wire.MethodTrust, wire.MethodSetTool:
+		return s.Governed.AtTerminal(peer, s.clients())
+	case wire.MethodSettle:
+		var a wire.Settle
+		if err := wire.Decode(req.Params, &a); err != nil || a.Allow {
+			return s.Governed.AtTerminal(peer, s.clients())
+		}
+	}
+	if personal[req.Method] {
+		return s.person(peer)
+	}
+	return nil
+}
+
 // person returns nil where the peer may act for a person, or why not.
-func (s *Server) person(peer localsock.Peer) error {
+func (s *Server) person(peer localsock.Peer) error { return s.Governed.Person(peer, s.clients()) }
+
+// clients are those whose hook was ever answered here.
+func (s *Server) clients() []string {
 	var clients []string
 	for _, one := range s.Sessions.List() {
 		if hookClients[one.Client] && !slices.Contains(clients, one.Client) {
 			clients = append(clients, one.Client)
 		}
 	}
-	return s.Governed.Person(peer, clients)
+	return clients
 }
 
 // hookClients are the clients with a hook; other sessions are a person's own.
 var hookClients = map[string]bool{"claude": true}
+
+// Clients are the clients with a hook, for what must be told without a daemon.
+func Clients() []string { return slices.Sorted(maps.Keys(hookClients)) }
 
 // personal are the methods that act for a person.
 var personal = map[string]bool{

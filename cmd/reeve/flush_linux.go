@@ -1,0 +1,7 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// flushInput drops what was typed at a terminal and not read (termios.h,
+// TCIFLUSH).
+func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
