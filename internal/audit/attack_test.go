@@ -93,6 +93,8 @@ var attacks = []struct {
 	{"an index is dropped", "DROP INDEX tool_executions_tool;", 0, chain.KindDefinition},
 	{"the table is dropped", "DROP VIEW executions; DROP TABLE tool_executions;", 1, chain.KindCut},
 	{"the table is renamed", "ALTER TABLE tool_executions RENAME TO gone;", 0, chain.KindDefinition},
+	{"the version in the header is changed", "PRAGMA user_version = 7;", 0, chain.KindDefinition},
+	{"the owner in the header is changed", "PRAGMA application_id = 7;", 0, chain.KindDefinition},
 	{"a column is added", "ALTER TABLE tool_executions ADD COLUMN more TEXT;", 0, chain.KindDefinition},
 }
 

@@ -92,7 +92,8 @@ var (
 	InsertRow = "INSERT INTO tool_executions VALUES (?" + strings.Repeat(", ?", TableColumns-1) + ")"
 )
 
-// Definitions compares what SQLite keeps of the schema with ours. Objects of
+// Definitions compares what SQLite keeps of the schema, and the numbers in its
+// header, with ours. Objects of
 // others on other tables are nobody's business; a trigger on the table is.
 func Definitions(ctx context.Context, c *Conn) (broken *Break, empty bool, err error) {
 	found := map[string]string{}
@@ -121,5 +122,24 @@ func Definitions(ctx context.Context, c *Conn) (broken *Break, empty bool, err e
 			return &Break{0, KindDefinition, fmt.Sprintf("%s %s was changed", o.Kind, o.Name)}, false, nil
 		}
 	}
-	return nil, false, nil
+	broken, err = header(ctx, c)
+	return broken, false, err
+}
+
+// header compares the two numbers of the database's header that are there for
+// its application (sqlite.org/fileformat2.html, offsets 60 and 68). Nothing
+// here reads them; what stands in them was put there by somebody else.
+func header(ctx context.Context, c *Conn) (broken *Break, err error) {
+	for _, field := range []string{"user_version", "application_id"} {
+		err = c.Query(ctx, "PRAGMA "+field, nil, func(v []driver.Value) error {
+			if n, _ := v[0].(int64); n != 0 && broken == nil {
+				broken = &Break{0, KindDefinition, fmt.Sprintf("%s was changed from 0 to %d", field, n)}
+			}
+			return nil
+		})
+		if err != nil || broken != nil {
+			return broken, err
+		}
+	}
+	return nil, nil
 }
