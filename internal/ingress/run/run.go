@@ -246,11 +246,20 @@ func terminal(rows, cols uint16) (master, slave *os.File, err error) {
 	return master, slave, nil
 }
 
+// decided says how the gate decided. Most programs ask it nothing; the boundary
+// contains them all the same, and a zero would read as if it had refused.
+func decided(t session.Tally) string {
+	if t.Allowed+t.Asked+t.Denied == 0 {
+		return "no calls were decided by the gate: nothing inside used the hook"
+	}
+	return fmt.Sprintf("decided: %d allowed, %d asked, %d denied", t.Allowed, t.Asked, t.Denied)
+}
+
 // receipt says what happened, in lines for a person.
 func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after plant.Changes, t session.Tally) []string {
 	lines := []string{
 		fmt.Sprintf("%s in profile %s, exit %d", took.Round(10*time.Millisecond), plan.Profile, exit.Code),
-		fmt.Sprintf("decided: %d allowed, %d asked, %d denied", t.Allowed, t.Asked, t.Denied),
+		decided(t),
 		"files changed: " + after.String(),
 	}
 	for _, r := range t.Refusals {
