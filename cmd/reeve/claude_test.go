@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,7 +25,12 @@ import (
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
-var errNoClaude = errors.New("Claude Code cannot be had here")
+// errNoRegistry and errNoNPM are why Claude Code is not there. Only the first is
+// excused by docs/skips.md.
+var (
+	errNoRegistry = errors.New("npm's registry does not answer")
+	errNoNPM      = errors.New("npm is missing")
+)
 
 // claude is the real Claude Code: $REEVE_CLAUDE, else claude on the PATH,
 // else the tested version from npm in the user's cache.
@@ -47,18 +55,55 @@ var claude = sync.OnceValues(func() (string, error) {
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}
+	return program, installClaude(place, v)
+})
+
+// installClaude has npm put a version of Claude Code below place.
+func installClaude(place, version string, more ...string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("%w: npm is missing", errNoClaude)
+		return errNoNPM
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", place, "@anthropic-ai/claude-code@"+v).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: npm cannot install it: %v: %.200s", errNoClaude, err, out)
+	args := append([]string{"install", "--no-audit", "--no-fund", "--prefix", place, "@anthropic-ai/claude-code@" + version}, more...)
+	out, err := exec.CommandContext(ctx, npm, args...).CombinedOutput()
+	switch {
+	case err == nil:
+		return nil
+	case unreachable.Match(out):
+		return fmt.Errorf("%w: %.200s", errNoRegistry, out)
 	}
-	return program, nil
-})
+	return fmt.Errorf("npm reaches its registry and cannot install Claude Code %s: %w\n%s", version, err, out)
+}
+
+// unreachable are the codes by which npm says that no answer came, of the system
+// and of its own.
+var unreachable = regexp.MustCompile(`npm (?:error|ERR!) code (?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b`)
+
+// TestOnlyASilentRegistryExcusesClaudeCode: a registry that answers and has not
+// got it, and a folder that cannot be written, are failures.
+func TestOnlyASilentRegistryExcusesClaudeCode(t *testing.T) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip(errNoNPM)
+	}
+	answers := httptest.NewServer(http.NotFoundHandler())
+	defer answers.Close()
+	quick := []string{"--fetch-retries=0", "--prefer-online", "--cache", t.TempDir()}
+	if err := installClaude(t.TempDir(), "1.0.0", append(quick, "--registry", "http://127.0.0.1:1")...); !errors.Is(err, errNoRegistry) {
+		t.Errorf("nobody listens: %v, want %v", err, errNoRegistry)
+	}
+	if err := installClaude(t.TempDir(), "1.0.0", append(quick, "--registry", answers.URL)...); err == nil || errors.Is(err, errNoRegistry) {
+		t.Errorf("a registry without it: %v, want a failure", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := installClaude(filepath.Join(file, "below"), "1.0.0", append(quick, "--registry", answers.URL)...); err == nil || errors.Is(err, errNoRegistry) {
+		t.Errorf("no folder: %v, want a failure", err)
+	}
+}
 
 // desk is one installation of Reeve with Claude Code behind it and a scripted
 // model behind that.
@@ -78,7 +123,7 @@ type desk struct {
 func newDesk(t *testing.T, policy, conf string) *desk {
 	t.Helper()
 	program, err := claude()
-	if errors.Is(err, errNoClaude) {
+	if errors.Is(err, errNoRegistry) || errors.Is(err, errNoNPM) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -53,6 +53,26 @@ func auditEnv(t *testing.T, calls ...reeve.Record) (env *cmdEnv, out, errs *byte
 	return &cmdEnv{strings.NewReader(""), out, errs, home, func(k string) string { return vars[k] }}, out, errs, dir
 }
 
+// TestAuditListsTheNewestFifty: the default of ls, and of tail its ten.
+func TestAuditListsTheNewestFifty(t *testing.T) {
+	var all []reeve.Record
+	for n := range 60 {
+		r := auditRecord(n)
+		r.Time = time.Date(2026, 8, 5, 10, n, 0, 0, time.UTC)
+		all = append(all, r)
+	}
+	env, out, errs, _ := auditEnv(t, all...)
+	for args, want := range map[string]int{"": 50, "ls": 50, "ls --limit 0": 60, "ls --limit 3": 3, "export": 60} {
+		out.Reset()
+		if code := cmdAudit(env, strings.Fields(args)); code != 0 {
+			t.Fatalf("audit %s: exit %d: %s", args, code, errs)
+		}
+		if n := strings.Count(out.String(), `path`); n != want || !strings.Contains(out.String(), "f59") {
+			t.Errorf("audit %s shows %d calls, want the newest %d", args, n, want)
+		}
+	}
+}
+
 func mixedRecords() []reeve.Record {
 	var all []reeve.Record
 	for n := range 6 {

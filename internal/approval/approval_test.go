@@ -40,8 +40,14 @@ func TestSilenceIsNeverConsent(t *testing.T) {
 				t.Errorf("%s: %+v, want state %s", name, a, c.want)
 			}
 		}
-		if a := b.Ask(t.Context(), Question{ID: "after", Session: "other", Expires: time.Now().Add(time.Hour)}); a.Yes() {
-			t.Error("an ended session was asked for and allowed")
+		events, _, stop := b.Watch(true)
+		began := time.Now()
+		if a := b.Ask(t.Context(), Question{ID: "after", Session: "other", Expires: began.Add(time.Hour)}); a.Yes() || a.State != Withdrawn || time.Now() != began {
+			t.Errorf("an ended session's question: %+v after %s, want withdrawn at once", a, time.Since(began))
+		}
+		stop()
+		for e := range events {
+			t.Errorf("an ended session's question was put: %+v", e)
 		}
 		if err := b.Settle("late", Answer{State: Allowed, Scope: Once}); !errors.Is(err, reeve.ErrNotFound) {
 			t.Errorf("an answer after the time-out: %v, want not found", err)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,8 +128,10 @@ func fetched(t *testing.T, name string, get func(dir string) error) string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(work)
-	if err := get(work); err != nil {
-		t.Skipf("%s cannot be fetched: %v", name, err)
+	if err := get(work); err != nil && silence.MatchString(err.Error()) {
+		t.Skipf("nothing answers where %s is fetched: %v", name, err)
+	} else if err != nil {
+		t.Fatalf("fetch %s: %v", name, err)
 	}
 	if err := os.WriteFile(filepath.Join(work, ".done"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -140,7 +143,11 @@ func fetched(t *testing.T, name string, get func(dir string) error) string {
 	return dir
 }
 
-// command runs a fetching program, for at most two minutes.
+// silence is how go and npm say that no answer came.
+var silence = regexp.MustCompile(`(?i)npm (?:error|ERR!) code (?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b|dial tcp|no such host|i/o timeout|network is unreachable|module lookup disabled by GOPROXY=off`)
+
+// command runs a fetching program, for at most two minutes. Its error holds what
+// the program said.
 func command(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -151,7 +158,7 @@ func command(t *testing.T, dir, name string, args ...string) (string, error) {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		t.Logf("%s %s: %v\n%s", name, strings.Join(args, " "), err, tail(errs.String()))
+		err = fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, tail(string(out)), tail(errs.String()))
 	}
 	return string(out), err
 }
