@@ -84,6 +84,8 @@ kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve
 jail/pty         part       : reeve
+jail/hello       pure part  :
+jail/egress      net        : netguard jail/hello
 jail/plant       part       : jail jail/tree jail/gitconf
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
