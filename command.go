@@ -27,6 +27,7 @@ type Word struct {
 	Known  bool   // the text is certain before the line runs
 	Quoted bool   // an unknown word that stays one word whatever it expands to
 	Glob   bool   // holds an unquoted glob character
+	Loose  bool   // of a Glob: the line changes what patterns match, or it is an extended one: leading dots, any case, any depth may match too
 }
 
 // Wrapper is a program that runs the command given in its arguments.

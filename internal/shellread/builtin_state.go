@@ -76,6 +76,8 @@ func (r *reader) shopt(st *start) {
 		case sets && !table.QuietShopt[w.Text]:
 			ok = false
 			r.unknown("shopt " + w.Text + " changes how the shell reads")
+		case sets && table.LooseShopt[w.Text]:
+			r.loose = true
 		}
 	}
 	r.simple(st, readOnlyIf(ok))

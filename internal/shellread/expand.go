@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/reeve-gate/reeve/internal/shellread/table"
 	"github.com/reeve-gate/reeve/internal/shellread/words"
 )
 
@@ -203,12 +204,7 @@ func (r *reader) isNumber(name string) bool {
 	if b := r.scope.lookup(name); b != nil {
 		return b.number
 	}
-	return numberVars[name]
-}
-
-// numberVars are set by bash itself, to numbers.
-var numberVars = map[string]bool{
-	"RANDOM": true, "SRANDOM": true, "SECONDS": true, "LINENO": true, "UID": true, "EUID": true, "PPID": true, "BASHPID": true, "EPOCHSECONDS": true, "OPTIND": true, "BASH_SUBSHELL": true,
+	return table.NumberVars[name]
 }
 
 // numbers reports whether every item that a word of for ... in becomes is a
@@ -222,15 +218,7 @@ func (r *reader) numbers(w *syntax.Word) bool {
 	return true
 }
 
-func isDigits(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
+func isDigits(s string) bool { return table.Digits(s) }
 
 // counts reports whether a word is a substitution whose output is a number,
 // or with seq several of them.
@@ -254,26 +242,9 @@ func (r *reader) counts(w *syntax.Word, also string) bool {
 	if !ok || len(call.Assigns) > 0 || len(call.Args) == 0 || r.findFunc(call.Args[0].Lit()) != nil {
 		return false
 	}
-	return countsOnly(call, also)
-}
-
-// countsOnly: programs that print one number with these words.
-func countsOnly(call *syntax.CallExpr, also string) bool {
-	name, rest := call.Args[0].Lit(), call.Args[1:]
-	switch name {
-	case "nproc":
-		return len(rest) == 0
-	case "date":
-		return len(rest) == 1 && (rest[0].Lit() == "+%s" || rest[0].Lit() == "+%Y" || rest[0].Lit() == "+%s%N")
-	case "wc":
-		return len(rest) == 1 && (rest[0].Lit() == "-l" || rest[0].Lit() == "-c" || rest[0].Lit() == "-w")
-	case "seq":
-		for _, w := range rest {
-			if !isDigits(w.Lit()) {
-				return false
-			}
-		}
-		return also == name
+	lits := make([]string, len(call.Args))
+	for i, w := range call.Args {
+		lits[i] = w.Lit()
 	}
-	return false
+	return table.CountsOnly(lits, also)
 }

@@ -55,7 +55,27 @@ func Read(src string, at At) (effects []reeve.Effect) {
 		return []reeve.Effect{{Kind: reeve.EffectUnknown, Why: why}}
 	}
 	r.text(src, "")
+	if r.loose {
+		loosen(r.out)
+	}
 	return r.out
+}
+
+// loosen marks every pattern: something in the text changes what patterns
+// match. In a loop or a function that can hold for what stands before it too.
+func loosen(effects []reeve.Effect) {
+	for i := range effects {
+		c := effects[i].Command
+		if c == nil {
+			continue
+		}
+		for j := range c.Words {
+			c.Words[j].Loose = c.Words[j].Glob
+		}
+		for j := range c.Also {
+			c.Also[j].Loose = c.Also[j].Glob
+		}
+	}
 }
 
 // distrust takes the read-only marks back and adds that something is unknown.
@@ -90,6 +110,7 @@ type reader struct {
 	away     bool // on another machine or in a container: paths are not ours
 	posix    bool // the shell may be another than bash
 	inherit  []reeve.Assign
+	loose    bool // the text changes what patterns match
 }
 
 // input is what a command would read from.

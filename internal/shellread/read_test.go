@@ -167,7 +167,7 @@ func TestQuotesEscapesAndBracesAreTakenOffAsBashDoes(t *testing.T) {
 		{"p \"$@\"", reeve.Word{Text: "\"$@\""}},
 		{"p \"${a[@]}\"", reeve.Word{Text: "\"${a[@]}\""}},
 		{"p \"$(q)\"", reeve.Word{Text: "\"$(q)\"", Quoted: true}},
-		{"p @(a|b)", reeve.Word{Text: "@(a|b)", Known: true, Glob: true}},
+		{"p @(a|b)", reeve.Word{Text: "@(a|b)", Known: true, Glob: true, Loose: true}},
 	} {
 		effects := Read(tt.src, testAt)
 		c := effects[len(effects)-1].Command
@@ -689,6 +689,32 @@ func TestAnotherSpellingOfACommandIsGiven(t *testing.T) {
 		}
 		if got := strings.Join(also, " "); got != want {
 			t.Errorf("Read(%q): also %q, want %q", src, got, want)
+		}
+	}
+}
+
+// TestALineThatChangesWhatPatternsMatchSaysSo: each pattern of the line, since
+// a loop or a function can come back to what stands before the change.
+func TestALineThatChangesWhatPatternsMatchSaysSo(t *testing.T) {
+	for line, loose := range map[string]bool{
+		"p *": false, "IFS=x; p *": false, "set -f; p *": false, "shopt -s nullglob; p *": false, "shopt dotglob; p *": false, "X=1; p *": false,
+		"GLOBIGNORE=x; p *": true, "p *; GLOBIGNORE=x": true, "GLOBIGNORE=x p *": true, "GLOBIGNORE+=x; p *": true, "export GLOBIGNORE=x; p *": true, "declare GLOBIGNORE=x; p *": true,
+		"readonly GLOBIGNORE=x; p *": true, "read GLOBIGNORE; p *": true, "read -r a GLOBIGNORE <<<'1 2'; p *": true, "printf -v GLOBIGNORE x; p *": true, "for GLOBIGNORE in x; do p *; done": true,
+		": ${GLOBIGNORE:=x}; p *": true, "((GLOBIGNORE=1)); p *": true, "let GLOBIGNORE=1; p *": true, "getopts a GLOBIGNORE; p *": true, "f() { GLOBIGNORE=x; }; f; p *": true, "eval 'GLOBIGNORE=x'; p *": true,
+		"shopt -s dotglob; p *": true, "shopt -s globstar\np **": true, "shopt -qs nocaseglob; p *": true, "shopt -s nullglob dotglob; p *": true, "bash -c 'GLOBIGNORE=x; p *'": true,
+	} {
+		seen := false
+		for _, e := range Read(line, testAt) {
+			if e.Command == nil || e.Command.Program() != "p" {
+				continue
+			}
+			seen = true
+			if got := e.Command.Words[1].Loose; got != loose {
+				t.Errorf("%s: loose %v, want %v", line, got, loose)
+			}
+		}
+		if !seen {
+			t.Errorf("%s: p is not listed", line)
 		}
 	}
 }

@@ -66,6 +66,8 @@ func (r *reader) special(name string, v value) {
 	switch name {
 	case "IFS":
 		s.split = true
+	case "GLOBIGNORE":
+		r.loose = true // any value switches leading dots on (bash(1), Pathname Expansion)
 	case "HOME":
 		s.homeMoved = true
 	case "CDPATH":

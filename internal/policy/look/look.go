@@ -41,7 +41,7 @@ const (
 // Fill returns the effects with the facts of the disk, and the repository
 // setting that would start a program, if one of the commands reads it.
 func Fill(d Disk, at Place, effects []reeve.Effect) (filled []reeve.Effect, repoRuns string) {
-	x := expander{at: at, dots: dotsMatch(effects), steps: maxSteps, files: maxFiles}
+	x := expander{at: at, shell: shellOptions(effects), steps: maxSteps, files: maxFiles}
 	n := len(effects)
 	for i := range n {
 		switch e := &effects[i]; e.Kind {
@@ -143,24 +143,22 @@ func physical(spelled string) string {
 	return at
 }
 
-// dotsMatch reports whether the line may have switched bash to patterns that
-// match names with a leading dot.
-func dotsMatch(effects []reeve.Effect) bool {
+// shellOptions reports whether the line may have a shell that was started, or
+// runs in an environment, with other options for patterns than the usual ones.
+// Where it sets them itself, the words say so ([reeve.Word.Loose]).
+func shellOptions(effects []reeve.Effect) bool {
 	for i := range effects {
 		c := effects[i].Command
 		if effects[i].Kind != reeve.EffectRun || c == nil {
 			continue
 		}
-		if c.Program() == "shopt" {
-			return true
-		}
 		for _, w := range c.Wrappers {
-			if strings.Contains(w.Text, "-O") || strings.Contains(w.Text, "dotglob") {
+			if strings.Contains(w.Text, "-O") || strings.Contains(w.Text, "glob") {
 				return true
 			}
 		}
 		for _, a := range c.Assigns {
-			if a.Name == "GLOBIGNORE" || a.Name == "BASHOPTS" {
+			if a.Name == "GLOBIGNORE" || a.Name == "BASHOPTS" || a.Name == "SHELLOPTS" {
 				return true
 			}
 		}
@@ -170,9 +168,10 @@ func dotsMatch(effects []reeve.Effect) bool {
 
 type expander struct {
 	at    Place
-	dots  bool
-	steps int // directory entries that may still be looked at
-	files int // effects that may still be added
+	shell bool // see shellOptions
+	loose bool // the pattern at work may match leading dots, any case and any depth
+	steps int  // directory entries that may still be looked at
+	files int  // effects that may still be added
 }
 
 // effect adds what the patterns among the words of an effect's command stand
@@ -189,7 +188,7 @@ func (x *expander) effect(effects []reeve.Effect, i int) []reeve.Effect {
 		if !ok || lead != dir {
 			continue
 		}
-		found = true
+		found, x.loose = true, w.Loose || x.shell
 		names, complete := x.expand(lead, rest)
 		for _, name := range names {
 			e := effects[i]
@@ -225,6 +224,11 @@ func (x *expander) absolute(text, dir string) (string, bool) {
 // lead divides a pattern into the folder that is certain and what follows.
 func lead(pattern string) (dir, rest string) {
 	i := strings.IndexAny(pattern, `*?[`)
+	for _, open := range [...]string{"@(", "!(", "+("} { // of extended patterns; *( and ?( are found already
+		if j := strings.Index(pattern, open); j >= 0 && (i < 0 || j < i) {
+			i = j
+		}
+	}
 	if i < 0 {
 		return pattern, ""
 	}
@@ -236,7 +240,7 @@ func lead(pattern string) (dir, rest string) {
 // could be looked at.
 func (x *expander) expand(dir, pattern string) (found []string, complete bool) {
 	places := []string{dir}
-	complete = true
+	complete = !x.loose || !strings.Contains(pattern, "(") && !strings.Contains(pattern, "**")
 	for part := range strings.SplitSeq(strings.TrimSuffix(pattern, "/"), "/") {
 		var next []string
 		for _, p := range places {
@@ -244,7 +248,7 @@ func (x *expander) expand(dir, pattern string) (found []string, complete bool) {
 				next = append(next, p)
 				continue
 			}
-			if !strings.ContainsAny(part, `*?[`) {
+			if !strings.ContainsAny(part, `*?[(`) {
 				next = append(next, path.Join(p, part)) // also one that is not there: the disk says so
 				continue
 			}
@@ -277,10 +281,10 @@ func (x *expander) names(dir, part string) (found []string, complete bool) {
 	}
 	x.steps -= len(entries)
 	for _, name := range entries {
-		if strings.HasPrefix(name, ".") && !strings.HasPrefix(part, ".") && !strings.HasPrefix(part, "[") && !x.dots {
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(part, ".") && !strings.HasPrefix(part, "[") && !x.loose {
 			continue
 		}
-		if match.Name(part, name) {
+		if name == part || match.Name(part, name) || x.loose && match.Name(strings.ToLower(part), strings.ToLower(name)) { // what no file matches stands for itself
 			found = append(found, path.Join(dir, name))
 		}
 	}

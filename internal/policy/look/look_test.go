@@ -3,6 +3,7 @@ package look
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/shellread"
 )
 
 // disk marks what is called secret.
@@ -17,7 +19,10 @@ type disk struct{ repos *[]string }
 
 func (d disk) Facts(workspace, path string) reeve.PathFacts {
 	f := reeve.PathFacts{Known: true, Target: path}
-	if strings.Contains(path, "secret") {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		f.Target = target
+	}
+	if strings.Contains(f.Target, "secret") {
 		f.Marks = reeve.PathCredential
 	}
 	return f
@@ -83,6 +88,9 @@ func paths(at Place, effects []reeve.Effect) string {
 
 func TestPatternsAreJudgedByTheFilesTheyStandFor(t *testing.T) {
 	at := tree(t, "a.md", "b.md", ".secret", "lib/secret.go", "lib/x.go", "lib/sub/y.go", "home/.secrets/k", "[odd")
+	if err := os.Symlink(at.Dir+"/.secret", at.Dir+"/[l]ink"); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ line, folder, want string }{
 		{"cat *.md", "", " a.md b.md"},
 		{"cat .s*", "", " .secret!"},
@@ -99,6 +107,7 @@ func TestPatternsAreJudgedByTheFilesTheyStandFor(t *testing.T) {
 		{"ls .s*", "", "/..."},
 		{"cat nothing*", "", ""},
 		{"cat [odd*", "", " [odd"},
+		{"cat [l]ink", "", " [l]ink!"}, // no file matches: bash gives the pattern itself
 	} {
 		got, _ := Fill(disk{new([]string)}, at, pattern(at, c.line, c.folder))
 		if p := paths(at, got); p != c.want {
@@ -110,8 +119,9 @@ func TestPatternsAreJudgedByTheFilesTheyStandFor(t *testing.T) {
 func TestLeadingDotsMatchWhereTheLineMadeThem(t *testing.T) {
 	at := tree(t, ".secret", "a")
 	for _, change := range []func(*reeve.Command) []reeve.Effect{
-		func(*reeve.Command) []reeve.Effect {
-			return []reeve.Effect{{Kind: reeve.EffectRun, Command: &reeve.Command{Words: []reeve.Word{{Text: "shopt", Known: true}}}}}
+		func(c *reeve.Command) []reeve.Effect {
+			c.Words[1].Loose = true
+			return nil
 		},
 		func(c *reeve.Command) []reeve.Effect {
 			c.Assigns = []reeve.Assign{{Name: "GLOBIGNORE", Value: "x"}}
@@ -223,5 +233,48 @@ func TestNothingIsOpenedThatIsNoFolder(t *testing.T) {
 	got, _ := Fill(disk{new([]string)}, at, pattern(at, "cat lib*/*.go", ""))
 	if p := paths(at, got); p != " lib/x.go" {
 		t.Errorf("got %q", p)
+	}
+}
+
+// TestEveryFileThatBashGivesIsLookedAt asks bash itself: each line runs in a
+// real bash with a cat that says what it was given, and every name that it says
+// is looked at, or the line is said not to be known.
+func TestEveryFileThatBashGivesIsLookedAt(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is missing")
+	}
+	at := tree(t, "a.md", "B.md", ".env", ".ENV2", "x", "lib/.env", "lib/deep/down/.env", "lib/a.go", "home/.secrets/k", "[q]", "Q")
+	stub := filepath.Join(t.TempDir(), "cat")
+	if err := os.WriteFile(stub, []byte("#!/bin/sh\nfor f; do printf '%s\\n' \"$f\"; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"cat *", "cat .*", "cat .e*", "cat */.e*", "cat **/.env", "cat [q]", "cat [Q]*", "cat lib/*", "cat none*", "cat [!a]*", "cat ?env", "cat [.]env", "cat [.e]*", "cat {.,}env*", "cat lib/**/.env", "cat ./*", "cat \"\"*", "cat l''ib/*",
+		"GLOBIGNORE=a.md; cat *", "GLOBIGNORE=x\ncat */*", "GLOBIGNORE=x cat *", "export GLOBIGNORE=x; cat *", "declare GLOBIGNORE=x; cat *", "read GLOBIGNORE <<<x; cat *", "printf -v GLOBIGNORE x; cat *",
+		"for GLOBIGNORE in x; do cat *; done", ": ${GLOBIGNORE:=x}; cat *", "((GLOBIGNORE=1)); cat *", "for i in 1 2; do cat *; GLOBIGNORE=x; done", "f() { cat *; }; f; GLOBIGNORE=x; f", "GLOBIGNORE=x; unset GLOBIGNORE; cat *", "eval 'GLOBIGNORE=x'; cat *", "bash -c 'GLOBIGNORE=x; cat *'", "GLOBIGNORE=x bash -c 'cat *'", "export GLOBIGNORE=x; bash -c 'cat *'",
+		"shopt -s dotglob; cat *", "shopt -s nocaseglob; cat .ENV*", "shopt -s nocaseglob; cat .env*", "shopt -s globstar; cat **", "shopt -s globstar; cat **/.env", "shopt -s globstar dotglob\ncat lib/**", "shopt -s nullglob; cat none* x", "shopt -s failglob; cat none*", "shopt -s extglob\ncat @(.env|x)", "shopt -s extglob\ncat ?(.)env", "shopt -s extglob\ncat !(x)", "shopt -s extglob\ncat .!(x)", "shopt -s extglob\ncat *(.)env", "shopt -s extglob\ncat lib/+(.|e|n|v)",
+		"bash -O dotglob -c 'cat *'", "bash -O globstar -c 'cat **/.env'", "bash -O extglob -c 'cat @(.env)'", "set -f; cat *", "set -f; cat [q]", "set -o noglob; cat .e*", "IFS=e; p=.env; cat $p", "IFS=x; cat a.md", "IFS=.; cat *",
+	} {
+		cmd := exec.Command(bash, "--norc", "--noprofile", "-c", line)
+		cmd.Dir, cmd.Env = at.Dir, []string{"PATH=" + filepath.Dir(stub) + ":/usr/bin:/bin", "HOME=" + at.Home, "LC_ALL=C.UTF-8"}
+		out, err := cmd.Output() // some end with an error on purpose
+		if err != nil && !strings.Contains(line, "failglob") {
+			t.Errorf("%s: %v", line, err)
+		}
+		effects, _ := Fill(disk{new([]string)}, at, shellread.Read(line, shellread.At{Dir: at.Dir, Home: at.Home, Workspace: at.Workspace}))
+		looked, known := map[string]bool{}, true
+		for _, e := range effects {
+			if e.Kind == reeve.EffectRead {
+				looked[e.Path] = true
+			}
+			known = known && e.Kind != reeve.EffectUnknown && (e.Kind != reeve.EffectRead || e.Path != "")
+		}
+		for name := range strings.Lines(string(out)) {
+			name = filepath.Join(at.Dir, strings.TrimSuffix(name, "\n"))
+			if _, err := os.Lstat(name); err == nil && known && !looked[name] { // a pattern that no file matches is no file
+				t.Errorf("%s: bash gave %s, which was not looked at", line, name)
+			}
+		}
 	}
 }

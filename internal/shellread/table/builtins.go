@@ -20,5 +20,8 @@ var QuietSetNames = map[string]bool{"errexit": true, "nounset": true, "pipefail"
 
 var QuietShopt = map[string]bool{"nullglob": true, "globstar": true, "dotglob": true, "failglob": true, "nocaseglob": true, "nocasematch": true, "inherit_errexit": true, "extglob": true, "globasciiranges": true, "checkwinsize": true, "cmdhist": true, "histappend": true, "execfail": true}
 
+// LooseShopt are those that change which files a pattern stands for.
+var LooseShopt = map[string]bool{"globstar": true, "dotglob": true, "nocaseglob": true, "extglob": true, "globasciiranges": true}
+
 // OwnNumbers are the shell's own variables that it declares to be numbers.
 var OwnNumbers = map[string]bool{"RANDOM": true, "SRANDOM": true, "SECONDS": true, "LINENO": true, "HISTCMD": true, "BASHPID": true, "OPTIND": true, "EPOCHSECONDS": true}

@@ -139,6 +139,7 @@ type builder struct {
 	unknown bool
 	split   bool // an unknown part may become several words
 	glob    bool
+	loose   bool // an extended pattern
 	tilde   bool
 	other   bool // an unknown part that is no number
 }
@@ -147,7 +148,7 @@ type builder struct {
 // known; empty = what was collected.
 func (b *builder) word(source string) Word {
 	w := Word{Tilde: b.tilde}
-	w.Text, w.Known, w.Glob = b.text.String(), !b.unknown, b.glob
+	w.Text, w.Known, w.Glob, w.Loose = b.text.String(), !b.unknown, b.glob, b.loose
 	w.Lead = w.Text
 	if b.cut {
 		w.Lead = b.lead
@@ -206,7 +207,7 @@ func (b *builder) part(p syntax.WordPart, quoted bool) {
 		b.expansion(p, true, false)
 	case *syntax.ExtGlob:
 		b.settle()
-		b.glob = true
+		b.glob, b.loose = true, true
 		b.text.WriteString(b.r.Source(p))
 	default: // a command substitution, or what a newer parser knows
 		b.expansion(p, quoted, false)

@@ -64,7 +64,7 @@ func TestWordsSayHowFarTheyAreKnown(t *testing.T) {
 		{`p a/?b`, glob("a/?b", "a/")},
 		{`p '*'a*`, glob("*a*", "*a")},
 		{`p a[bc]`, glob("a[bc]", "a")},
-		{`p @(a|b)c`, glob("@(a|b)c", "")},
+		{`p @(a|b)c`, Word{Word: reeve.Word{Text: "@(a|b)c", Known: true, Glob: true, Loose: true}}},
 		{`p ~/a`, Word{Word: reeve.Word{Text: "~/a", Known: true}, Lead: "~/a", Tilde: true}},
 		{`p '~/a'`, known("~/a")},
 		{`p a~`, known("a~")},
