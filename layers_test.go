@@ -107,6 +107,7 @@ tool/foreign                : reeve tool shellread
 tool/tooltest    test       : reeve permit tool
 
 mcp/message      pure part  :
+mcp/upstream     part       : jail mcp/message
 
 localsock        net exec=spawn.go :
 attach                      : localsock
@@ -120,6 +121,7 @@ ingress/run                 : reeve jail jail/plant session tool/launch wire
 ingress/install             : reeve durable
 
 testuser         exec test  :
+mcptest          test       : mcp/message
 anthropictest    net test   :
 daemon                      : all
 cmd/reeve        long       : all

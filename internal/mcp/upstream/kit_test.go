@@ -1,0 +1,217 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/mcptest"
+)
+
+func TestMain(m *testing.M) {
+	mcptest.Main()
+	os.Exit(m.Run())
+}
+
+// memory is a transport to a server in this process, for tests in which time
+// is not the world's.
+type memory struct {
+	mode  string
+	in    *io.PipeWriter
+	out   *io.PipeReader
+	mu    sync.Mutex
+	sends []message.Message
+	done  chan struct{}
+	err   error
+}
+
+func (t *memory) Send(_ context.Context, out Outgoing) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sends = append(t.sends, out.Message)
+	if _, err := t.in.Write(append(out.Append(nil), '\n')); err != nil {
+		return errors.New("it has ended")
+	}
+	return nil
+}
+
+func (t *memory) Cancel(id message.ID, reason string) {
+	go t.Send(context.Background(), Outgoing{Message: message.Message{Kind: message.Notification, Method: "notifications/cancelled", Params: cancelled(id, reason)}})
+}
+func (t *memory) Speak(string)          {}
+func (t *memory) Stop()                 { t.in.Close(); t.out.Close(); <-t.done }
+func (t *memory) Done() <-chan struct{} { return t.done }
+func (t *memory) Err() error            { return t.err }
+
+// methods is what the server was sent, in order.
+func (t *memory) methods() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []string
+	for _, m := range t.sends {
+		all = append(all, m.Method)
+	}
+	return strings.Join(all, " ")
+}
+
+// starts is a dialer that starts a server of each mode in turn, and what it
+// started.
+type starts struct {
+	modes []string
+	mu    sync.Mutex
+	made  []*memory
+}
+
+func (s *starts) dial(_ context.Context, sink Sink) (Transport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mode := s.modes[min(len(s.made), len(s.modes)-1)]
+	if mode == "refused" {
+		return nil, errors.New("no such program")
+	}
+	theirIn, in := io.Pipe()
+	out, theirOut := io.Pipe()
+	t := &memory{mode: mode, in: in, out: out, done: make(chan struct{})}
+	s.made = append(s.made, t)
+	exited := make(chan int, 1)
+	go func() {
+		code := mcptest.Serve(mode, theirIn, theirOut, io.Discard)
+		theirIn.Close()
+		theirOut.Close()
+		exited <- code
+	}()
+	go func() {
+		lines := message.NewLines(out, 1<<20)
+		for {
+			line, err := lines.Next()
+			if errors.Is(err, message.ErrLong) {
+				sink.Odd(Long)
+				continue
+			}
+			if err != nil {
+				break
+			}
+			if m, err := message.Decode(line); err == nil {
+				sink.Receive(m, "")
+			} else {
+				sink.Odd(Noise)
+			}
+		}
+		in.Close()
+		t.err = fmt.Errorf("its program exited with %d", <-exited)
+		close(t.done)
+	}()
+	return t, nil
+}
+
+func (s *starts) last() *memory { return s.made[len(s.made)-1] }
+
+// open connects to a server in this process.
+func open(t *testing.T, o Options, modes ...string) (*Conn, *starts) {
+	t.Helper()
+	s := &starts{modes: modes}
+	o.Name, o.Dial = "t", s.dial
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatalf("open %v: %v", modes, err)
+	}
+	return c, s
+}
+
+// tool is a call of one of the servers' tools.
+func tool(name, args string) Request {
+	return Request{Method: "tools/call", Params: message.Object{message.OwnText("name", name), message.Own("arguments", []byte(args))}, Name: name}
+}
+
+// said is the text of a result.
+func said(t *testing.T, result []byte, err error) string {
+	t.Helper()
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	o, err := message.Members(result)
+	if err != nil {
+		t.Fatalf("result %s: %v", result, err)
+	}
+	content, err := message.Elements(o.Get("content"))
+	if err != nil || len(content) == 0 {
+		t.Fatalf("result %s has no content: %v", result, err)
+	}
+	one, err := message.Members(content[0])
+	if err != nil {
+		t.Fatalf("content %s: %v", content[0], err)
+	}
+	return one.Text("text")
+}
+
+// child is a program started without a boundary, for tests of pipes.
+type child struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	exit jail.Exit
+}
+
+func (c *child) Wait() (jail.Exit, error) { <-c.done; return c.exit, nil }
+
+func (c *child) Stop(grace time.Duration) {
+	c.cmd.Process.Signal(os.Interrupt)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		c.cmd.Process.Kill()
+		<-c.done
+	}
+}
+
+// spawn starts this test program as a server.
+func spawn(tb testing.TB, mode string) Pipes {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), mcptest.Env+"="+mode)
+	var ends [3][2]*os.File
+	for i := range ends {
+		r, w, err := os.Pipe()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		ends[i] = [2]*os.File{r, w}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0][0], ends[1][1], ends[2][1]
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	ends[0][0].Close()
+	ends[1][1].Close()
+	ends[2][1].Close()
+	c := &child{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		cmd.Wait()
+		c.exit.Code = cmd.ProcessState.ExitCode()
+		close(c.done)
+	}()
+	return Pipes{Stdin: ends[0][1], Stdout: ends[1][0], Stderr: ends[2][0], Process: c}
+}
+
+// process connects to a server in a process of its own.
+func process(tb testing.TB, mode string, o Options, so StdioOptions) *Conn {
+	tb.Helper()
+	o.Name = "t"
+	o.Dial = func(_ context.Context, sink Sink) (Transport, error) { return Stdio(spawn(tb, mode), sink, so), nil }
+	c, err := Open(tb.Context(), o)
+	if err != nil {
+		tb.Fatalf("open %s: %v", mode, err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
