@@ -107,7 +107,8 @@ tool/foreign                : reeve tool shellread
 tool/tooltest    test       : reeve permit tool
 
 mcp/message      pure part  :
-mcp/upstream     part       : jail mcp/message
+mcp/upstream     part       : mcp/message
+mcp/pipes        part       : jail mcp/message mcp/upstream
 
 localsock        net exec=spawn.go :
 attach                      : localsock

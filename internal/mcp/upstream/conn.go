@@ -163,7 +163,7 @@ func (c *Conn) Oddities() Oddities {
 // Close ends the connection and every call in it; it returns when nothing is
 // left of it.
 func (c *Conn) Close() {
-	c.end(&Gone{c.opt.Name, errOver})
+	c.end(&Gone{c.opt.Name, ErrClosed})
 	c.t.Stop()
 }
 
@@ -348,8 +348,8 @@ func (c *Conn) notify(ctx context.Context, method string, params []byte) error {
 	return c.t.Send(ctx, Outgoing{Message: message.Message{Kind: message.Notification, Method: method, Params: params}})
 }
 
-// cancelled is the params of notifications/cancelled.
-func cancelled(id message.ID, reason string) []byte {
+// Cancelled is the params of notifications/cancelled.
+func Cancelled(id message.ID, reason string) []byte {
 	return message.Object{message.Own("requestId", []byte(id)), message.OwnText("reason", reason)}.Bytes()
 }
 

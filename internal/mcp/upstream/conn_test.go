@@ -138,7 +138,9 @@ func TestProgressExtendsTheTimeButNotForEver(t *testing.T) {
 			for {
 				select {
 				case <-time.After(9 * time.Second):
+					c.mu.Lock()
 					id := c.next
+					c.mu.Unlock()
 					c.Receive(message.Message{Kind: message.Notification, Method: "notifications/progress", Params: fmt.Appendf(nil, `{"progressToken":%d,"progress":1}`, id)}, "")
 				case <-stop:
 					return
@@ -240,9 +242,9 @@ func TestAnAnswerAboveTheBoundFailsTheOldestCall(t *testing.T) {
 
 func TestAPushyServerGetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked []string
-		c, s := open(t, Options{Events: Events{Ask: func(_ context.Context, a Ask) Answer {
-			asked = append(asked, a.Method)
+		var asked atomic.Int32
+		c, s := open(t, Options{Events: Events{Ask: func(context.Context, Ask) Answer {
+			asked.Add(1)
 			return Answer{Err: &message.Error{Code: message.CodeMethodNotFound, Message: "not offered"}}
 		}}}, "legacy,pushy")
 		defer c.Close()
@@ -251,8 +253,8 @@ func TestAPushyServerGetsNothing(t *testing.T) {
 			t.Errorf("echo: %q", got)
 		}
 		synctest.Wait()
-		if len(asked) != 3 || c.Oddities()[Barred] != 4 || c.Oddities()[Unasked] != 1 {
-			t.Errorf("asked %q, counted %v", asked, c.Oddities())
+		if asked.Load() != 3 || c.Oddities()[Barred] != 4 || c.Oddities()[Unasked] != 1 {
+			t.Errorf("asked %d times, counted %v", asked.Load(), c.Oddities())
 		}
 		refused := 0
 		for _, m := range s.last().sends {

@@ -9,8 +9,8 @@
 // opens one again that keeps failing. A call that may have reached a server is
 // never made twice.
 //
-// How the messages travel is a [Transport]: [Stdio] is that of a program with
-// pipes, package web that of an address.
+// How the messages travel is a [Transport]: package pipes has that of a
+// program.
 //
 // A server is not trusted. What it prints that is no message is counted and
 // passed over; an answer to no question, a second answer and a request it has

@@ -5,22 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcptest"
 )
-
-func TestMain(m *testing.M) {
-	mcptest.Main()
-	os.Exit(m.Run())
-}
 
 // memory is a transport to a server in this process, for tests in which time
 // is not the world's.
@@ -45,7 +36,7 @@ func (t *memory) Send(_ context.Context, out Outgoing) error {
 }
 
 func (t *memory) Cancel(id message.ID, reason string) {
-	go t.Send(context.Background(), Outgoing{Message: message.Message{Kind: message.Notification, Method: "notifications/cancelled", Params: cancelled(id, reason)}})
+	go t.Send(context.Background(), Outgoing{Message: message.Message{Kind: message.Notification, Method: "notifications/cancelled", Params: Cancelled(id, reason)}})
 }
 func (t *memory) Speak(string)          {}
 func (t *memory) Stop()                 { t.in.Close(); t.out.Close(); <-t.done }
@@ -151,67 +142,4 @@ func said(t *testing.T, result []byte, err error) string {
 		t.Fatalf("content %s: %v", content[0], err)
 	}
 	return one.Text("text")
-}
-
-// child is a program started without a boundary, for tests of pipes.
-type child struct {
-	cmd  *exec.Cmd
-	done chan struct{}
-	exit jail.Exit
-}
-
-func (c *child) Wait() (jail.Exit, error) { <-c.done; return c.exit, nil }
-
-func (c *child) Stop(grace time.Duration) {
-	c.cmd.Process.Signal(os.Interrupt)
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-c.done:
-	case <-timer.C:
-		c.cmd.Process.Kill()
-		<-c.done
-	}
-}
-
-// spawn starts this test program as a server.
-func spawn(tb testing.TB, mode string) Pipes {
-	tb.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), mcptest.Env+"="+mode)
-	var ends [3][2]*os.File
-	for i := range ends {
-		r, w, err := os.Pipe()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		ends[i] = [2]*os.File{r, w}
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0][0], ends[1][1], ends[2][1]
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	ends[0][0].Close()
-	ends[1][1].Close()
-	ends[2][1].Close()
-	c := &child{cmd: cmd, done: make(chan struct{})}
-	go func() {
-		cmd.Wait()
-		c.exit.Code = cmd.ProcessState.ExitCode()
-		close(c.done)
-	}()
-	return Pipes{Stdin: ends[0][1], Stdout: ends[1][0], Stderr: ends[2][0], Process: c}
-}
-
-// process connects to a server in a process of its own.
-func process(tb testing.TB, mode string, o Options, so StdioOptions) *Conn {
-	tb.Helper()
-	o.Name = "t"
-	o.Dial = func(_ context.Context, sink Sink) (Transport, error) { return Stdio(spawn(tb, mode), sink, so), nil }
-	c, err := Open(tb.Context(), o)
-	if err != nil {
-		tb.Fatalf("open %s: %v", mode, err)
-	}
-	tb.Cleanup(c.Close)
-	return c
 }

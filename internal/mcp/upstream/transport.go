@@ -93,8 +93,9 @@ type Foreign struct{ Why string }
 func (f *Foreign) Error() string { return f.Why }
 
 // ErrLate: the server took too long. ErrLong: its answer was above the bound.
+// ErrClosed: the connection was closed by us.
 var (
-	ErrLate = errors.New("it did not answer in time")
-	ErrLong = errors.New("its answer was too long")
-	errOver = errors.New("the connection was closed")
+	ErrLate   = errors.New("it did not answer in time")
+	ErrLong   = errors.New("its answer was too long")
+	ErrClosed = errors.New("the connection was closed")
 )

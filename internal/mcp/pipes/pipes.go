@@ -1,4 +1,13 @@
-package upstream
+// Package pipes is the transport of an MCP server that is a program: messages
+// stand one on a line, on its standard input and output (MCP 2025-11-25 and
+// 2026-07-28, stdio). What it prints on standard error, and what it prints on
+// standard output that is no message, goes into a [Journal] and never into the
+// conversation.
+//
+// The program's tree is somebody else's to start, inside a boundary; from then
+// on it belongs to the transport, which ends it: its input is closed, then it
+// is told to end, then all of it is killed (contract A33).
+package pipes
 
 import (
 	"context"
@@ -11,6 +20,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 )
 
 // Process is a running program; every [jail.Process] is one.
@@ -19,8 +29,8 @@ type Process interface {
 	Stop(grace time.Duration)
 }
 
-// Pipes is a started program: our ends of its streams, and its tree.
-type Pipes struct {
+// Program is a started one: our ends of its streams, and its tree.
+type Program struct {
 	Stdin, Stdout, Stderr *os.File
 	Process               Process
 }
@@ -33,19 +43,20 @@ const (
 	termGrace  = 2 * time.Second
 	stallLimit = 10 * time.Second // a server that reads nothing for so long is stuck
 	drainTime  = 500 * time.Millisecond
+	maxCancels = 64 // notices that may wait to be written
 )
 
-// StdioOptions bound a program's streams.
-type StdioOptions struct {
+// Options bound a program's streams.
+type Options struct {
 	MaxLine int      // bytes of one message; 0 = message.MaxLine
 	Journal *Journal // gets what it prints on standard error; nil = dropped
 }
 
-// stdio is the transport of a program with pipes.
-type stdio struct {
-	p    Pipes
-	sink Sink
-	opt  StdioOptions
+// pipe is the transport.
+type pipe struct {
+	p    Program
+	sink upstream.Sink
+	opt  Options
 
 	turn chan struct{} // holds one token: who has it writes
 	buf  []byte        // of who has the token
@@ -59,11 +70,11 @@ type stdio struct {
 	err error
 }
 
-var _ Transport = (*stdio)(nil)
+var _ upstream.Transport = (*pipe)(nil)
 
-// Stdio is the transport of a started program, which it owns from then on.
-func Stdio(p Pipes, sink Sink, o StdioOptions) Transport {
-	t := &stdio{p: p, sink: sink, opt: o, turn: make(chan struct{}, 1), done: make(chan struct{})}
+// New is the transport of a started program, which it owns from then on.
+func New(p Program, sink upstream.Sink, o Options) upstream.Transport {
+	t := &pipe{p: p, sink: sink, opt: o, turn: make(chan struct{}, 1), done: make(chan struct{})}
 	t.turn <- struct{}{}
 	t.ends.Go(t.read)
 	t.ends.Go(t.drain)
@@ -73,13 +84,13 @@ func Stdio(p Pipes, sink Sink, o StdioOptions) Transport {
 
 // read takes messages until the stream ends. A server that closes its output
 // ends the connection, as one does that exits.
-func (t *stdio) read() {
+func (t *pipe) read() {
 	lines := message.NewLines(t.p.Stdout, t.opt.MaxLine)
 	for {
 		line, err := lines.Next()
 		switch {
 		case errors.Is(err, message.ErrLong):
-			t.sink.Odd(Long)
+			t.sink.Odd(upstream.Long)
 			continue
 		case err != nil:
 			go t.Stop()
@@ -87,7 +98,7 @@ func (t *stdio) read() {
 		}
 		m, err := message.Decode(line)
 		if err != nil {
-			t.sink.Odd(Noise)
+			t.sink.Odd(upstream.Noise)
 			t.opt.Journal.Stray(line)
 			continue
 		}
@@ -95,12 +106,12 @@ func (t *stdio) read() {
 	}
 }
 
-func (t *stdio) drain() { t.opt.Journal.Drain(t.p.Stderr) }
+func (t *pipe) drain() { t.opt.Journal.Drain(t.p.Stderr) }
 
 // reap waits for the end of the tree, and then for the readers, which end with
 // the pipes. A pipe that something outside the tree holds open is not waited
 // for.
-func (t *stdio) reap() {
+func (t *pipe) reap() {
 	exit, err := t.p.Process.Wait()
 	why := fmt.Errorf("its program exited with %d", exit.Code)
 	if err != nil {
@@ -124,7 +135,7 @@ func (t *stdio) reap() {
 
 // Send writes one message as one line. A line that was begun is finished or
 // ends the connection: half a message would be the end of every other.
-func (t *stdio) Send(ctx context.Context, out Outgoing) error {
+func (t *pipe) Send(ctx context.Context, out upstream.Outgoing) error {
 	select {
 	case <-t.turn:
 	case <-ctx.Done():
@@ -157,9 +168,9 @@ func (t *stdio) Send(ctx context.Context, out Outgoing) error {
 	}
 }
 
-// Cancel implements [Transport].
-func (t *stdio) Cancel(id message.ID, reason string) {
-	if t.cancels.Add(1) > maxReplies { // it reads nothing, and so not these either
+// Cancel implements [upstream.Transport].
+func (t *pipe) Cancel(id message.ID, reason string) {
+	if t.cancels.Add(1) > maxCancels { // it reads nothing, and so not these either
 		t.cancels.Add(-1)
 		return
 	}
@@ -167,28 +178,28 @@ func (t *stdio) Cancel(id message.ID, reason string) {
 		defer t.cancels.Add(-1)
 		ctx, cancel := context.WithTimeout(context.Background(), stallLimit)
 		defer cancel()
-		m := message.Message{Kind: message.Notification, Method: "notifications/cancelled", Params: cancelled(id, reason)}
-		_ = t.Send(ctx, Outgoing{Message: m}) // one that has ended needs no telling
+		m := message.Message{Kind: message.Notification, Method: "notifications/cancelled", Params: upstream.Cancelled(id, reason)}
+		_ = t.Send(ctx, upstream.Outgoing{Message: m}) // one that has ended needs no telling
 	}()
 }
 
-// Speak implements [Transport]: the pipes know no version.
-func (t *stdio) Speak(string) {}
+// Speak implements [upstream.Transport]: the pipes know no version.
+func (t *pipe) Speak(string) {}
 
-// Done and Err implement [Transport].
-func (t *stdio) Done() <-chan struct{} { return t.done }
+// Done and Err implement [upstream.Transport].
+func (t *pipe) Done() <-chan struct{} { return t.done }
 
-func (t *stdio) Err() error {
+func (t *pipe) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
-		return errOver
+		return upstream.ErrClosed
 	}
 	return t.err
 }
 
-// Stop implements [Transport].
-func (t *stdio) Stop() {
+// Stop implements [upstream.Transport].
+func (t *pipe) Stop() {
 	t.stop.Do(func() {
 		t.p.Stdin.Close()
 		timer := time.NewTimer(closeGrace)

@@ -1,4 +1,4 @@
-package upstream
+package pipes
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 )
 
 // kept collects what a journal passes on.
@@ -34,7 +36,7 @@ func (k *kept) text() string {
 
 func TestAProgramIsSpokenToByItsPipes(t *testing.T) {
 	k := &kept{}
-	c := process(t, "dual,noise", Options{}, StdioOptions{Journal: NewJournal(k.write)})
+	c := process(t, "dual,noise", upstream.Options{}, Options{Journal: NewJournal(k.write)})
 	for i := range 200 {
 		if got := echo(t, c, fmt.Sprint("héllo ", i)); got != fmt.Sprint("héllo ", i) {
 			t.Fatalf("call %d: %q", i, got)
@@ -47,16 +49,16 @@ func TestAProgramIsSpokenToByItsPipes(t *testing.T) {
 			t.Errorf("the journal lacks %q:\n%s", want, text)
 		}
 	}
-	if n := c.Oddities()[Noise]; n < 200 {
+	if n := c.Oddities()[upstream.Noise]; n < 200 {
 		t.Errorf("%d noisy lines counted", n)
 	}
 }
 
 func TestAProgramThatEndsTellsItsLastWords(t *testing.T) {
 	k := &kept{}
-	c := process(t, "legacy", Options{Known: EraLegacy}, StdioOptions{Journal: NewJournal(k.write)})
+	c := process(t, "legacy", upstream.Options{Known: upstream.EraLegacy}, Options{Journal: NewJournal(k.write)})
 	_, err := c.Call(t.Context(), tool("crash", `{}`))
-	var gone *Gone
+	var gone *upstream.Gone
 	if !errors.As(err, &gone) || !strings.Contains(err.Error(), "exited with 3; its last words: fatal: the disk is on fire") {
 		t.Errorf("%v", err)
 	}
@@ -70,12 +72,12 @@ func TestAProgramThatEndsTellsItsLastWords(t *testing.T) {
 // TestAnAnswerOf100MiB: it is passed over, bounded memory, and the server goes
 // on.
 func TestAnAnswerOf100MiB(t *testing.T) {
-	c := process(t, "legacy", Options{Known: EraLegacy}, StdioOptions{})
+	c := process(t, "legacy", upstream.Options{Known: upstream.EraLegacy}, Options{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := c.Call(t.Context(), tool("big", `{"bytes":104857600}`))
 	runtime.ReadMemStats(&after)
-	if !errors.Is(err, ErrLong) {
+	if !errors.Is(err, upstream.ErrLong) {
 		t.Errorf("%v", err)
 	}
 	if got := echo(t, c, "next"); got != "next" {
@@ -93,7 +95,7 @@ func TestAnAnswerOf100MiB(t *testing.T) {
 // are they kept.
 func TestAFloodOfWords(t *testing.T) {
 	k := &kept{}
-	c := process(t, "legacy,loud", Options{Known: EraLegacy}, StdioOptions{Journal: NewJournal(k.write)})
+	c := process(t, "legacy,loud", upstream.Options{Known: upstream.EraLegacy}, Options{Journal: NewJournal(k.write)})
 	if got := echo(t, c, "x"); got != "x" {
 		t.Errorf("echo: %q", got)
 	}
@@ -107,7 +109,7 @@ func TestAProgramThatReadsNothingIsStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the stall limit")
 	}
-	c := process(t, "legacy,stuck", Options{Known: EraLegacy}, StdioOptions{})
+	c := process(t, "legacy,stuck", upstream.Options{Known: upstream.EraLegacy}, Options{})
 	began := time.Now()
 	big := `{"text":"` + strings.Repeat("x", 1<<20) + `"}` // more than a pipe holds
 	_, err := c.Call(t.Context(), tool("echo", big))
@@ -122,7 +124,7 @@ func TestAProgramThatReadsNothingIsStopped(t *testing.T) {
 }
 
 func TestAProgramThatLingersIsKilled(t *testing.T) {
-	c := process(t, "legacy,lingers", Options{Known: EraLegacy}, StdioOptions{})
+	c := process(t, "legacy,lingers", upstream.Options{Known: upstream.EraLegacy}, Options{})
 	began := time.Now()
 	c.Close()
 	took := time.Since(began)
@@ -132,7 +134,7 @@ func TestAProgramThatLingersIsKilled(t *testing.T) {
 }
 
 func TestAProgramThatEndsWithItsInputIsNotWaitedFor(t *testing.T) {
-	c := process(t, "legacy", Options{Known: EraLegacy}, StdioOptions{})
+	c := process(t, "legacy", upstream.Options{Known: upstream.EraLegacy}, Options{})
 	began := time.Now()
 	c.Close()
 	if took := time.Since(began); took > closeGrace {
@@ -150,12 +152,12 @@ func TestManyCallsLeaveNothingBehind(t *testing.T) {
 		}
 		return len(all)
 	}
-	warm := process(t, "modern", Options{}, StdioOptions{})
+	warm := process(t, "modern", upstream.Options{}, Options{})
 	echo(t, warm, "x")
 	warm.Close()
 	f, g := files(), runtime.NumGoroutine()
 	for range 10 {
-		c := process(t, "modern", Options{}, StdioOptions{})
+		c := process(t, "modern", upstream.Options{}, Options{})
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
@@ -183,7 +185,7 @@ func TestManyCallsLeaveNothingBehind(t *testing.T) {
 func BenchmarkEcho(b *testing.B) {
 	for _, era := range []string{"legacy", "modern"} {
 		b.Run(era, func(b *testing.B) {
-			c := process(b, era, Options{}, StdioOptions{})
+			c := process(b, era, upstream.Options{}, Options{})
 			r := tool("echo", `{"text":"0123456789abcdef0123456789abcdef"}`)
 			b.ReportAllocs()
 			for b.Loop() {
