@@ -147,6 +147,14 @@ type Readiness struct {
 	Engine string  // program, version, digest
 	Checks []Check // every promise tried
 	Fix    string  // what to install or set, where State is not ready
+	Probed bool    // State was found by trying, and every promise that this wall makes held
+}
+
+// Usable reports whether programs may be started behind the wall: it is
+// ready, or a reduced one that keeps all that it promises. A reduced wall is
+// never the default: a person chose it by its name.
+func (r Readiness) Usable() bool {
+	return r.State == reeve.SandboxReady || r.State == reeve.SandboxReduced && r.Probed
 }
 
 // Check is one promise tried through the real wall.

@@ -26,6 +26,10 @@ type Options struct {
 	TTY                   *os.File      // the controlling terminal and all three streams, when set
 	Wall                  time.Duration // the tree is stopped after this long; 0 = never
 
+	// Dies ends the leader, on Linux, when the thread ends that calls Start
+	// (prctl(2), PR_SET_PDEATHSIG): the caller locks it and keeps it.
+	Dies bool
+
 	// End turns the leader's code into how the tree ended; asked says that
 	// Stop was called. It is called once, after the last of the group is gone.
 	// nil = the code alone.
@@ -54,6 +58,9 @@ func Start(ctx context.Context, c *exec.Cmd, o Options) (*Process, error) {
 	if o.TTY != nil {
 		o.Stdin, o.Stdout, o.Stderr = o.TTY, o.TTY, o.TTY
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	}
+	if o.Dies {
+		diesWithThread(c.SysProcAttr)
 	}
 	c.Stdin = input(o.Stdin)
 	if o.Stdout != nil { // a nil file in an interface is no nil

@@ -23,6 +23,9 @@ func keepOurs() {
 	}
 }
 
+// diesWithThread does nothing: the system cannot.
+func diesWithThread(*syscall.SysProcAttr) {}
+
 // awaitEnd returns when the child pid has ended, and leaves it to be reaped
 // (waitid(2)).
 func awaitEnd(pid int) {

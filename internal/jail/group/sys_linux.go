@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,6 +13,8 @@ import (
 // keepOurs lets no descriptor but the streams be inherited, those included
 // that we inherited ourselves (close_range(2), Linux 5.11).
 func keepOurs() { unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
+
+func diesWithThread(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // awaitEnd returns when the child pid has ended, and leaves it to be reaped.
 func awaitEnd(pid int) {

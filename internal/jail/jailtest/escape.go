@@ -38,12 +38,13 @@ var secrets = []string{
 	"DATABASE_URL=postgres://u:p@h/db", "EDITOR=ghp_0123456789abcdef", "HTTPS_PROXY=http://user:pass@proxy:1", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent/bus", "VAULT_TOKEN=abc",
 }
 
-// Escape tries every attempt in both profiles.
+// Escape tries every attempt that the wall promises to refuse, in both
+// profiles or in the one of them that it can hold.
 func Escape(t *testing.T, wall probe.Prober) {
 	t.Helper()
 	var profiles []jail.Profile
 	for _, p := range jail.Profiles() {
-		if !p.ReadOnly {
+		if !p.ReadOnly && probe.Holds(wall, p.Name) {
 			profiles = append(profiles, p)
 		}
 	}
@@ -63,9 +64,13 @@ func Escape(t *testing.T, wall probe.Prober) {
 			t.Logf("%s: %s", c.Name, c.Detail)
 		}
 	}
+	least := 8
+	if _, ok := wall.(probe.Partial); ok {
+		least = 6
+	}
 	for _, class := range Classes() {
-		if count[class] < 8 {
-			t.Errorf("class %q has %d attempts, want at least 8", class, count[class])
+		if count[class] < least {
+			t.Errorf("class %q has %d attempts, want at least %d", class, count[class], least)
 		}
 	}
 }

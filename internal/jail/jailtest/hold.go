@@ -102,7 +102,7 @@ func Hold(t *testing.T, wall jail.Wall) {
 	})
 	t.Run("a permit opens once", func(t *testing.T) { oncePerPermit(t, wall) })
 	t.Run("what cannot be built starts nothing", func(t *testing.T) { nothingUnprotected(t, wall) })
-	t.Run("a link planted after the plan leads nowhere", func(t *testing.T) { plantedParent(t, wall) })
+	t.Run("a link planted after the plan leads nowhere", func(t *testing.T) { plantedParent(t, wall, "agent") })
 	t.Run("an exposed socket is reached and nothing beside it", func(t *testing.T) { exposed(t, wall) })
 	t.Run("nothing takes the place of what is exposed", func(t *testing.T) { ownPlace(t, wall) })
 	t.Run("no abstract name is reached over an open network", func(t *testing.T) { abstractName(t, wall) })
@@ -208,7 +208,7 @@ func nothingUnprotected(t *testing.T, wall jail.Wall) {
 
 // plantedParent is CVE-2026-87766: a directory of the workspace becomes a link
 // to outside, where a mount point would be made.
-func plantedParent(t *testing.T, wall jail.Wall) {
+func plantedParent(t *testing.T, wall jail.Wall, profile string) {
 	b := NewBench(t, wall)
 	for _, name := range []string{"sub/.git/config", "sub/.git/hooks/x", "sub/.vscode/x"} {
 		b.Put(t, filepath.Join(b.Workspace, name), "")
@@ -217,7 +217,7 @@ func plantedParent(t *testing.T, wall jail.Wall) {
 	if err := os.Mkdir(outside, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	plan := b.Plan(t, "agent", jail.Options{})
+	plan := b.Plan(t, profile, jail.Options{})
 	if err := os.Rename(filepath.Join(b.Workspace, "sub"), filepath.Join(b.Workspace, "was")); err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (s *Starter) Start(ctx context.Context, p permit.Permit, digest [32]byte, p
 	if err := p.Spend(digest); err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)
 	}
-	if r := s.Wall.Ready(ctx); r.State != reeve.SandboxReady {
+	if r := s.Wall.Ready(ctx); !r.Usable() {
 		return nil, fmt.Errorf("%w: %s", reeve.ErrBoundary, r.Fix)
 	}
 	if err := os.Remove(filepath.Join(s.Folder, EndFile)); err != nil && !os.IsNotExist(err) {

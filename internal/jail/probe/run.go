@@ -24,6 +24,20 @@ type Prober interface {
 	StartProbe(ctx context.Context, plan jail.Plan, command, task string, stdout, stderr *os.File) (jail.Process, error)
 }
 
+// Partial is a wall that keeps a part of the promises, and says which: the
+// reduced one. Its other promises are tried like everybody's, save that what it
+// refuses it refuses with an errno of its own.
+type Partial interface {
+	Profiles() []string        // names of the profiles that it can hold
+	Promises(name string) bool // whether it promises that the act of this name fails
+}
+
+// Holds reports whether a wall can hold a profile.
+func Holds(wall jail.Wall, profile string) bool {
+	p, ok := wall.(Partial)
+	return !ok || slices.Contains(p.Profiles(), profile)
+}
+
 // Bound is how long the contained program may take. One that is late is tried
 // once more for [Patience], since a busy machine is no missing boundary; after
 // that the wall is not ready, however long a mount on a dead network drive
@@ -41,6 +55,8 @@ type trial struct {
 	control map[string]Outcome
 	inside  map[string]Outcome
 	err     error
+
+	reduced bool // the wall is one for a machine that refuses user namespaces
 }
 
 // Trial is what to try.
@@ -64,14 +80,24 @@ func Try(ctx context.Context, wall Prober, try Trial) ([]jail.Check, error) {
 	if base, err = filepath.EvalSymlinks(base); err != nil {
 		return nil, err
 	}
+	partial, reduced := wall.(Partial)
+	if reduced {
+		try.Acts = slices.DeleteFunc(slices.Clone(try.Acts), func(a Act) bool { return !partial.Promises(a.Name) })
+		for i := range try.Acts {
+			try.Acts[i].Want = append([]syscall.Errno{syscall.EACCES, syscall.EPERM, syscall.EXDEV, syscall.ENOENT}, try.Acts[i].Want...)
+		}
+	}
 	var trials []*trial
 	for _, p := range try.Profiles {
+		if !Holds(wall, p.Name) {
+			continue
+		}
 		s, err := newSite(filepath.Join(base, p.Name), try.Layout)
 		if err != nil {
 			return nil, fmt.Errorf("prepare the probe: %w", err)
 		}
 		defer s.close()
-		trials = append(trials, &trial{profile: p, site: s, env: append(append(os.Environ(), s.stage.Canary+"=secret"), try.Env...)})
+		trials = append(trials, &trial{profile: p, site: s, reduced: reduced, env: append(append(os.Environ(), s.stage.Canary+"=secret"), try.Env...)})
 	}
 	var wg sync.WaitGroup
 	for _, t := range trials {
@@ -126,6 +152,9 @@ func (t *trial) outside(ctx context.Context, plain, privileged []string) (map[st
 	stage := t.site.stage
 	stage.Control = true
 	more, err := control(ctx, task{stage, privileged}, t.env, namespaces())
+	if err != nil && t.reduced {
+		return all, nil // as is to be expected: those acts are tried inside only
+	}
 	if err != nil {
 		return nil, fmt.Errorf("user namespaces are needed and not to be had here: %w", err)
 	}
@@ -212,6 +241,8 @@ func (t *trial) judge(acts []Act) []jail.Check {
 			want = []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EROFS}
 		}
 		switch {
+		case !tried && told && t.reduced && a.Privileged:
+			c.Held, c.Detail = !inside.Done(), "refused inside; it cannot be tried outside, where user namespaces are refused"
 		case !tried || !told:
 			c.Detail = "the probe ended before it was tried"
 		case !outside.Done() && slices.Contains(a.Lacking, outside.Errno):

@@ -44,7 +44,7 @@ func (w *Wall) Name() string { return w.inner.Name() }
 // Start implements [jail.Wall]. Where the boundary is not ready nothing
 // starts: there is no silent retry without it (A14, Y70).
 func (w *Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan jail.Plan, cmd jail.Cmd) (jail.Process, error) {
-	if r := w.Ready(ctx); r.State != reeve.SandboxReady {
+	if r := w.Ready(ctx); !r.Usable() {
 		if err := p.Spend(digest); err != nil {
 			return nil, fmt.Errorf("start in sandbox: %w", err)
 		}
@@ -64,7 +64,7 @@ func (w *Wall) Ready(ctx context.Context) jail.Readiness {
 	key := identity(base.Engine)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.known == key && w.ready.State == reeve.SandboxReady {
+	if w.known == key && w.ready.Usable() {
 		return w.ready
 	}
 	if kept, ok := w.load(key); ok {
@@ -72,7 +72,7 @@ func (w *Wall) Ready(ctx context.Context) jail.Readiness {
 		return kept
 	}
 	w.known, w.ready = key, Run(ctx, w.inner, base)
-	if w.ready.State == reeve.SandboxReady {
+	if w.ready.Usable() {
 		w.save(key)
 	}
 	return w.ready
@@ -82,7 +82,7 @@ func (w *Wall) Ready(ctx context.Context) jail.Readiness {
 func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 	var profiles []jail.Profile
 	for _, p := range jail.Profiles() {
-		if !p.ReadOnly {
+		if !p.ReadOnly && Holds(wall, p.Name) {
 			profiles = append(profiles, p)
 		}
 	}
@@ -90,9 +90,12 @@ func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 	if err != nil {
 		checks, err = Try(ctx, wall, Trial{Acts: Acts(), Profiles: profiles, Bound: Patience})
 	}
-	r := jail.Readiness{State: reeve.SandboxReady, Engine: base.Engine, Checks: checks}
+	r := jail.Readiness{State: reeve.SandboxReady, Engine: base.Engine, Checks: checks, Probed: true}
+	if _, ok := wall.(Partial); ok {
+		r.State = reeve.SandboxReduced
+	}
 	if err != nil {
-		r.State, r.Fix = reeve.SandboxMissing, fmt.Sprintf("the sandbox does not start here: %v; %s", err, advice(err.Error()))
+		r.Probed, r.State, r.Fix = false, reeve.SandboxMissing, fmt.Sprintf("the sandbox does not start here: %v; %s", err, advice(err.Error()))
 		return r
 	}
 	var open []string
@@ -102,7 +105,7 @@ func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 		}
 	}
 	if len(open) > 0 {
-		r.State, r.Fix = reeve.SandboxMissing, "the sandbox does not hold: "+strings.Join(open, "; ")
+		r.Probed, r.State, r.Fix = false, reeve.SandboxMissing, "the sandbox does not hold: "+strings.Join(open, "; ")
 	}
 	return r
 }
@@ -145,7 +148,7 @@ func (w *Wall) load(key string) (jail.Readiness, bool) {
 		return jail.Readiness{}, false
 	}
 	var k kept
-	if json.Unmarshal(text, &k) != nil || k.Key != key || k.Ready.State != reeve.SandboxReady {
+	if json.Unmarshal(text, &k) != nil || k.Key != key || !k.Ready.Usable() {
 		return jail.Readiness{}, false
 	}
 	return k.Ready, true

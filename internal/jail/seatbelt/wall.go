@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
@@ -105,14 +103,14 @@ func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.P
 		return nil, err
 	}
 	limits := plan.Limits
-	words := append([]string{"sh", "-c", setup(limits, cmd.Umask), "sh", program}, profile.Args()...)
+	words := append([]string{"sh", "-c", group.Setup(limits, cmd.Umask), "sh", program}, profile.Args()...)
 	words = append(append(words, "--"), cmd.Argv...)
-	c := &exec.Cmd{Path: "/bin/sh", Args: words, Dir: plan.Dir, Env: environment(plan, local)}
+	c := &exec.Cmd{Path: "/bin/sh", Args: words, Dir: plan.Dir, Env: group.Environment(plan, local.Temp, local.proxy())}
 	proc, err := group.Start(ctx, c, group.Options{
 		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, TTY: cmd.TTY, Wall: limits.Wall,
 		End: func(code int, _ bool) (jail.Exit, error) {
 			clean()
-			return jail.Exit{Code: code, Held: held(limits), Unheld: append(profile.Notes, "memory", "processes", "scratch", "programs that leave their group")}, nil
+			return jail.Exit{Code: code, Held: group.Held(limits), Unheld: append(profile.Notes, "memory", "processes", "scratch", "programs that leave their group")}, nil
 		},
 	})
 	if err != nil {
@@ -120,6 +118,14 @@ func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.P
 		return nil, fmt.Errorf("start in sandbox: %w: %w", reeve.ErrBoundary, err)
 	}
 	return proc, nil
+}
+
+// proxy is where the tree finds the proxy; empty = it has none.
+func (l Local) proxy() string {
+	if l.Port == 0 {
+		return ""
+	}
+	return "127.0.0.1:" + strconv.Itoa(int(l.Port))
 }
 
 // local makes what one start has for itself: a temporary directory, and the
@@ -164,67 +170,4 @@ func listen(cmd jail.Cmd) (port uint16, err error) {
 		return 0, fmt.Errorf("take the listener of the sandbox: %w", err)
 	}
 	return uint16(ln.Addr().(*net.TCPAddr).Port), nil
-}
-
-// environment is the plan's, with the places that a mount would have put
-// elsewhere named where they are.
-func environment(plan jail.Plan, local Local) []string {
-	out := make([]string, 0, len(plan.Env))
-	for _, kv := range plan.Env {
-		name, value, _ := strings.Cut(kv, "=")
-		for _, e := range plan.Expose {
-			if e.To != e.From && within(e.To, value) {
-				value = e.From + value[len(e.To):]
-			}
-		}
-		switch {
-		case name == "TMPDIR" && value == "/tmp":
-			value = local.Temp
-		case within("/tmp/.cache", value):
-			value = local.Temp + strings.TrimPrefix(value, "/tmp")
-		}
-		if local.Port != 0 {
-			value = strings.ReplaceAll(value, jail.ProxyAddr, "127.0.0.1:"+strconv.Itoa(int(local.Port)))
-		}
-		out = append(out, name+"="+value)
-	}
-	return out
-}
-
-// setup is what a shell does in its own process before it becomes
-// sandbox-exec: limits and umask are inherited. The arguments are never part
-// of its text. Where a limit cannot be set nothing runs.
-func setup(l jail.Limits, umask uint32) string {
-	steps := []string{"ulimit -c 0"}
-	if l.CPU > 0 {
-		steps = append(steps, "ulimit -t "+strconv.FormatInt(int64((l.CPU+time.Second-1)/time.Second), 10))
-	}
-	if l.FileSize > 0 {
-		steps = append(steps, "ulimit -f "+strconv.FormatInt((l.FileSize+511)/512, 10)) // in blocks (POSIX, ulimit)
-	}
-	if l.Files > 0 {
-		steps = append(steps, "ulimit -n "+strconv.FormatUint(l.Files, 10))
-	}
-	if umask != 0 {
-		steps = append(steps, "umask "+strconv.FormatUint(uint64(umask&0o777), 8))
-	}
-	return strings.Join(append(steps, `exec "$@"`), " && ")
-}
-
-// held are the limits that setup set, for the receipt.
-func held(l jail.Limits) []string {
-	all := []string{"no core files"}
-	if l.CPU > 0 {
-		all = append(all, "cpu "+l.CPU.String()+" a process")
-	}
-	if l.FileSize > 0 {
-		all = append(all, fmt.Sprintf("files up to %d bytes", l.FileSize))
-	}
-	if l.Files > 0 {
-		all = append(all, fmt.Sprintf("%d open files a process", l.Files))
-	}
-	if l.Wall > 0 {
-		all = append(all, "wall time "+l.Wall.String())
-	}
-	return all
 }

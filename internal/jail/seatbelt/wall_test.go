@@ -11,6 +11,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/group"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
 
@@ -182,7 +183,7 @@ func TestWhatCannotBeContainedIsNotStarted(t *testing.T) {
 }
 
 func TestTheEnvironmentNamesThePlacesWhereTheyAre(t *testing.T) {
-	got := environment(plans()["agent-rules"], own)
+	got := group.Environment(plans()["agent-rules"], own.Temp, own.proxy())
 	state := home + "/.local/state/reeve"
 	want := []string{"HOME=" + home, "TMPDIR=" + temp, "XDG_CACHE_HOME=" + state + "/cache", "REEVE_HOOK_SOCK=" + state + "/sessions/1/hook.sock", "HTTPS_PROXY=http://127.0.0.1:49321", "PWD=/tmp/x"}
 	if !slices.Equal(got, want) {
