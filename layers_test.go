@@ -92,8 +92,9 @@ jail/limit       part       : jail jail/cgroup
 jail/trusted     part       :
 jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit jail/trusted
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
+jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group
 jail/probe       net exec   : reeve permit jail
-jail/group       exec part  : reeve jail
+jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group
 jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact scroll
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty

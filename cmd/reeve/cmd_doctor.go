@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/landlock"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/jail/seatbelt"
@@ -18,11 +20,11 @@ import (
 
 const doctorHelp = `Doctor tries every promise of the boundary now: each act first succeeds outside, in a throw-away folder, and must then fail inside, in the profiles agent and strict. It needs no daemon and leaves nothing behind.
 
-A promise is ready where it held in both profiles, partial where it held in one or is kept in part, missing where it was not kept. Where the sandbox as a whole is not ready, the last line says what to install or set, and the exit code is 5: reeve run starts nothing then.`
+A promise is ready where it held in both profiles, partial where it held in one or is kept in part, missing where it was not kept. Where the sandbox as a whole is not ready, the last line says what to install or set, and the exit code is 5: reeve run starts nothing then. A sandbox is reduced where the settings name Landlock (sandbox.engine): it keeps what it promises, and the list says what it does not.`
 
 // diagnosis is what doctor found; with --json it is printed as it stands.
 type diagnosis struct {
-	State    string    `json:"state"` // ready, partial or missing
+	State    string    `json:"state"` // ready, reduced or missing
 	Engine   string    `json:"engine"`
 	Fix      string    `json:"fix,omitempty"`
 	Promises []promise `json:"promises"`
@@ -46,7 +48,18 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	if f.NArg() > 0 {
 		return usage(env, "doctor takes no arguments")
 	}
-	wall := daemon.Wall()
+	paths, err := config.Dirs(env.Getenv)
+	if err != nil {
+		return fail(env, err)
+	}
+	conf, err := config.Load(paths.Config)
+	if err != nil {
+		return fail(env, err)
+	}
+	wall, err := daemon.Wall(conf.Sandbox.Engine)
+	if err != nil {
+		return fail(env, err)
+	}
 	ready := wall.Ready(context.Background())
 	if ready.State != reeve.SandboxMissing {
 		ready = probe.Run(context.Background(), wall, ready)
@@ -57,7 +70,7 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	} else {
 		d.write(env.Stdout)
 	}
-	if ready.State != reeve.SandboxReady {
+	if !ready.Usable() {
 		return reeve.ExitBoundary
 	}
 	return reeve.ExitOK
@@ -94,8 +107,8 @@ func diagnose(wall string, r jail.Readiness) diagnosis {
 		}
 		d.Promises = append(d.Promises, promise{"refused: " + name + where[name], state, detail[name]})
 	}
-	if r.State == reeve.SandboxReady {
-		d.State = "ready"
+	if r.Usable() {
+		d.State = r.State.String()
 		d.Promises = append(d.Promises, unprobed(wall)...)
 	}
 	return d
@@ -110,7 +123,14 @@ var where = map[string]string{
 
 // unprobed are promises that are known rather than tried.
 func unprobed(wall string) []promise {
-	if wall == "seatbelt" {
+	switch wall {
+	case "landlock":
+		all := []promise{{"the profile agent", "missing", "it leaves unix sockets open, and single ones cannot be hidden"}}
+		for _, what := range landlock.Unheld() {
+			all = append(all, promise{what, "missing", "not held by Landlock"})
+		}
+		return all
+	case "seatbelt":
 		return []promise{
 			{"the profile that is handed to sandbox-exec", "partial", seatbelt.Unverified},
 			{"a process namespace of its own", "missing", "other processes are closed by rules; a program that leaves its group is not stopped with it"},
@@ -157,7 +177,7 @@ func (d diagnosis) write(w io.Writer) {
 	for _, p := range d.Promises {
 		fmt.Fprintf(w, "  %-8s %-58s %s\n", p.State, p.Name, p.Detail)
 	}
-	if d.State != "ready" && d.Fix != "" {
+	if d.State == "missing" && d.Fix != "" {
 		fmt.Fprintf(w, "what to do: %s\n", d.Fix)
 	}
 }

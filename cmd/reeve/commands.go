@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail/landlock"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 )
 
@@ -63,6 +64,7 @@ func commands() []command {
 			usage: "reeve config explain [--json]", help: "Settings stand in config.toml; docs/config.md lists them."},
 		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
 		{name: "__daemon", run: cmdDaemon, hidden: true},
+		{name: landlock.Command, run: func(*cmdEnv, []string) int { return landlock.Main() }, hidden: true},
 		{name: probe.Command, run: func(_ *cmdEnv, args []string) int { return probe.Main(args) }, hidden: true},
 	}
 }

@@ -39,10 +39,24 @@ func TestDoctorTellsReadyPartialAndMissingByPromise(t *testing.T) {
 }
 
 func TestDoctorSaysThatTheWallOfMacOSIsUnverified(t *testing.T) {
-	d := diagnose("seatbelt", jail.Readiness{State: reeve.SandboxReady, Engine: "/usr/bin/sandbox-exec"})
+	d := diagnose("seatbelt", jail.Readiness{State: reeve.SandboxReady, Probed: true, Engine: "/usr/bin/sandbox-exec"})
 	var out bytes.Buffer
 	d.write(&out)
 	if !strings.Contains(out.String(), "never tried on a Mac") || strings.Contains(out.String(), "setsid") {
 		t.Errorf("printed:\n%s", out.String())
+	}
+}
+
+func TestDoctorSaysWhatTheReducedBoundaryDoesNotHold(t *testing.T) {
+	d := diagnose("landlock", jail.Readiness{State: reeve.SandboxReduced, Probed: true, Engine: "landlock (reduced; version 7)", Fix: ""})
+	var out bytes.Buffer
+	d.write(&out)
+	for _, want := range []string{"sandbox: reduced\n", "missing  the profile agent", "missing  modes, owners, times and attributes", "missing  memory"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not said:\n%s", want, out.String())
+		}
+	}
+	if d := diagnose("landlock", jail.Readiness{State: reeve.SandboxReduced}); d.State != "missing" {
+		t.Errorf("before it was tried it is %s", d.State)
 	}
 }

@@ -71,6 +71,7 @@ type Config struct {
 		Deadline   string `toml:"deadline" default:"9m" doc:"how long a question stands; then it is a denial (A53). At most 24h."`
 	} `toml:"approval"`
 	Sandbox struct {
+		Engine  string   `toml:"engine" default:"auto" doc:"what builds the boundary: auto takes this system's own. landlock, by its name only, is a reduced one for a Linux that refuses user namespaces: it holds the profiles strict and read-only, and reeve doctor says what it does not hold."`
 		Profile string   `toml:"profile" default:"agent" doc:"profile of reeve run where none is named."`
 		Write   []string `toml:"write" doc:"further directories every run may write; never / or the home directory itself."`
 		PassEnv []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
@@ -150,6 +151,11 @@ func (c *Config) check() error {
 	case "wait", "deny":
 	default:
 		return fmt.Errorf("%s: approval.unattended is %q; it is wait or deny", c.file, c.Approval.Unattended)
+	}
+	switch c.Sandbox.Engine {
+	case "auto", "bwrap", "landlock", "seatbelt":
+	default:
+		return fmt.Errorf("%s: sandbox.engine is %q; it is one of auto, bwrap, landlock, seatbelt", c.file, c.Sandbox.Engine)
 	}
 	if c.Gate.MaxCalls < 1 || c.Gate.MaxDepth < 1 || c.Gate.MaxDepth > 64 {
 		return fmt.Errorf("%s: gate.max_calls must be at least 1 and gate.max_depth between 1 and 64", c.file)

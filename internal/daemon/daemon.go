@@ -164,7 +164,10 @@ func open(opt Options) (*Daemon, error) {
 	d.layers = newLayers(opt.Paths, d.trust)
 	d.disk = safepath.NewDisk(safepath.Options{Home: opt.Paths.Home, State: own(opt.Paths)})
 	if d.wall = opt.Wall; d.wall == nil {
-		d.wall = walls(opt.Paths)
+		if d.wall, err = walls(d.conf, opt.Paths); err != nil {
+			d.log.Close()
+			return nil, err
+		}
 	}
 	d.boundary = &boundary{wall: d.wall}
 	if err := d.wire(); err != nil {

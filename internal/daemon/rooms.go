@@ -32,7 +32,13 @@ import (
 )
 
 // walls is the boundary of this machine, tried before it is trusted.
-func walls(p config.Paths) jail.Wall { return probe.New(Wall(), p.State) }
+func walls(c *config.Config, p config.Paths) (jail.Wall, error) {
+	w, err := Wall(c.Sandbox.Engine)
+	if err != nil {
+		return nil, err
+	}
+	return probe.New(w, p.State), nil
+}
 
 // limits are the configured bounds of every run; config has checked them.
 func limits(c *config.Config) jail.Limits {

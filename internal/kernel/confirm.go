@@ -144,6 +144,8 @@ func scope(c *call, v *view) string {
 		return "this call, inside the sandbox"
 	case v.facts.Sandbox == reeve.SandboxReady:
 		return "this call, outside the sandbox"
+	case v.facts.Sandbox == reeve.SandboxReduced && !v.d.Host:
+		return "this call, inside the reduced sandbox"
 	}
 	return "this call, on the host without a sandbox"
 }

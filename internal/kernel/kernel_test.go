@@ -637,6 +637,28 @@ func TestOnlyAProvenCallerCountsAsContained(t *testing.T) {
 	}
 }
 
+// TestAReducedBoundaryAsksAndContains: to the rules half a sandbox is none, and
+// what a person then allows still runs inside it.
+func TestAReducedBoundaryAsksAndContains(t *testing.T) {
+	for sandbox, want := range map[reeve.Sandbox]bool{reeve.SandboxReduced: true, reeve.SandboxMissing: false} {
+		w := newKit(t, "")
+		w.answer = yes
+		w.session("s", reeve.ModeDefault, sandbox, "", "")
+		d, _ := w.k.Do(t.Context(), w.call("bash", "run make"))
+		if d.Verdict != reeve.Allow || len(w.questions) != 1 {
+			t.Errorf("%s: %s after %d questions, want one", sandbox, d.Verdict, len(w.questions))
+		}
+		if len(w.rows) == 0 || w.rows[0].Contained != want {
+			t.Errorf("%s: recorded as contained: %v", sandbox, !want)
+		}
+	}
+	w := newKit(t, "")
+	w.session("s", reeve.ModeAuto, reeve.SandboxReduced, "", "")
+	if d, _ := w.k.Do(t.Context(), w.call("bash", "run make")); d.Verdict != reeve.Deny {
+		t.Errorf("mode auto behind a reduced boundary: %s", d.Verdict)
+	}
+}
+
 func TestExplainAsksNobodyAndWritesNothing(t *testing.T) {
 	w := newKit(t, `ask = ["act"]`)
 	w.answer = yes

@@ -75,7 +75,7 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 		return wire.Ran{}, fmt.Errorf("%w: a run needs its three streams, got %d", reeve.ErrUsage, len(streams))
 	}
 	ready := d.Wall.Ready(ctx)
-	if ready.State != reeve.SandboxReady {
+	if !ready.Usable() {
 		return wire.Ran{}, fmt.Errorf("%w: the sandbox does not hold on this machine (%s); nothing was started: %s", reeve.ErrBoundary, ready.Engine, ready.Fix)
 	}
 	one, err := d.open(r)
