@@ -108,18 +108,18 @@ grep,egrep,fgrep | ro mild args=-r
   --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case --no-ignore-case --invert-match --word-regexp --line-regexp --count --color? --colour?
   --files-without-match --files-with-matches --max-count= --only-matching --quiet --silent --no-messages --byte-offset --with-filename --no-filename --label= --line-number
   --initial-tab --null --after-context= --before-context= --context= --group-separator= --no-group-separator --text --binary-files= --devices= --directories= --exclude=
-  --exclude-dir= --include= --line-buffered --binary --null-data --exclude-from=:r -u
+  --exclude-dir= --include=:N --line-buffered --binary --null-data --exclude-from=:r -u
 # --pre and --hostname-bin run a program, -z starts decompressors
 rg | ro dir args=-r
-  -aFHIiLlNnoPpqSsUuvVwx0bc. -A= -B= -C= -E= -M= -T= -d= -g= -j= -m= -r= -t= -e=:1 --regexp=:1 -f=:r1 --file=:r1 --files:1 --type-list:1
+  -aFHIiLlNnoPpqSsUuvVwx0bc. -A= -B= -C= -E= -M= -T= -d= -g=:N -j= -m= -r= -t= -e=:1 --regexp=:1 -f=:r1 --file=:r1 --files:1 --type-list:1
   --after-context= --before-context= --context= --auto-hybrid-regex --binary --block-buffered --byte-offset --case-sensitive --color= --colors= --column --context-separator=
   --count --count-matches --crlf --dfa-size-limit= --encoding= --engine= --field-context-separator= --field-match-separator= --files-with-matches --files-without-match
-  --fixed-strings --follow --glob= --glob-case-insensitive --heading --hidden --iglob= --ignore-case --ignore-file-case-insensitive --include-zero --invert-match --json
+  --fixed-strings --follow --glob=:N --glob-case-insensitive --heading --hidden --iglob=:N --ignore-case --ignore-file-case-insensitive --include-zero --invert-match --json
   --line-buffered --line-number --line-regexp --max-columns= --max-columns-preview --max-count= --max-depth= --maxdepth= --max-filesize= --mmap --multiline --multiline-dotall
   --no-column --no-config --no-context-separator --no-filename --no-heading --no-hidden --no-ignore --no-ignore-dot --no-ignore-exclude --no-ignore-files --no-ignore-global
   --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-line-number --no-messages --no-mmap --no-require-git --no-unicode --null --null-data --one-file-system --only-matching
   --passthru --path-separator= --pcre2 --pretty --quiet --regex-size-limit= --replace= --smart-case --sort= --sortr= --stats --stop-on-nonmatch --text --threads= --trace --debug
-  --trim --type= --type-not= --type-add= --type-clear= --unrestricted --vimgrep --with-filename --word-regexp --pcre2-version --version --ignore-file=:r
+  --trim --type= --type-not= --type-add=:N --type-clear= --unrestricted --vimgrep --with-filename --word-regexp --pcre2-version --version --ignore-file=:r
   --pre=:X --pre-glob= --hostname-bin=:X --hyperlink-format= -z:x --search-zip:x
 # -x and -X start programs, -l starts ls
 fd,fdfind | ro dir args=-r by=fd

@@ -51,6 +51,7 @@
 //	.  ends the options                V  prints something about the program and stops
 //	U  another user or machine         M  the value is a method of HTTP
 //	K  operands that would be moved away are kept
+//	N  the value chooses, by name, files below the operands
 //
 // An option that is not listed makes the use not read-only. A long option that
 // is the start of a listed one with a letter is taken for that one, because
@@ -110,12 +111,13 @@ const (
 	Leaves
 	Method
 	Keeps
+	Chooses
 )
 
 var effectLetters = map[byte]Effect{
 	'r': Reads, 'w': Writes, 'x': Runs, 'X': RunsValue, 'c': LoadsCode, 'n': NotReading, 'L': Lists, 'I': InPlace,
 	'D': Destroys, 'E': Outside, 'G': Git, 'H': Host, 'C': Chdir, '1': First, 'd': Dir, 'S': Split, 'T': Text,
-	'.': Stops, 'V': Version, 'U': Leaves, 'M': Method, 'K': Keeps,
+	'.': Stops, 'V': Version, 'U': Leaves, 'M': Method, 'K': Keeps, 'N': Chooses,
 }
 
 // Harm are the effects that make a use not read-only.

@@ -103,6 +103,8 @@ func (r *reading) flag(f *table.Given) table.Effect {
 		r.file(v, 'w', false)
 	case e.Has(table.Reads | table.LoadsCode):
 		r.file(v, 'r', false)
+	case e.Has(table.Chooses):
+		r.chosen(v)
 	case e.Has(table.Chdir):
 		r.Dir = &v
 	case e.Has(table.Host):

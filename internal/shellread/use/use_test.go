@@ -83,6 +83,15 @@ func TestAnOptionIsNotMistakenForItsValue(t *testing.T) {
 	}
 }
 
+func TestEnvTakesEveryWordWithAnEqualsSignForAVariable(t *testing.T) {
+	for _, line := range []string{"env A=1 p", "env =A=1 p", "env = p", "env -S =A=1_p2 p"} {
+		f := of(line)
+		if len(f.Inner) != 1 || f.Inner[0].Words[0].Text != "p" {
+			t.Errorf("%s: starts %+v, want p", line, f.Inner)
+		}
+	}
+}
+
 func TestTheWrappersOwnWordsAreNamed(t *testing.T) {
 	f := of("timeout -k 5 10 nice p a")
 	want := reeve.Wrapper{Name: "timeout", Text: "timeout -k 5 10", Harmless: true}
@@ -119,4 +128,34 @@ func FuzzOf(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestASearchThatNamesAFileReadsIt: to choose a file by its name is to name it.
+func TestASearchThatNamesAFileReadsIt(t *testing.T) {
+	const unknown = "?"
+	for line, want := range map[string]string{
+		"grep -r x --include=.env .": ".env", "grep -r x --include .env .": ".env", "rg -g .env x": ".env", "rg -g.env x": ".env", "rg --glob=a/.env x": ".env", "rg --iglob .ENV x": ".ENV",
+		"rg -g {.env,a} x": ".env a", "rg --type-add x:.env -tx y": ".env",
+		"rg -g .e* x": unknown, "rg -g * x": unknown, "rg -g ** x": unknown, "rg -g [.]env x": unknown, "rg -g ?env x": unknown, "rg -g *.{env,go} x": unknown, "rg -g *env x": unknown, "rg -g *.env x": unknown, "rg -g *.local x": unknown,
+		"rg -g *.pem x": unknown, "rg -g id_* x": unknown, "rg -g .env*.js x": unknown, "rg -g client_*.json x": unknown, "rg -g {a,{b,c}} x": unknown, "grep -r --include=*.KEY x .": unknown, `rg -g \.env x`: unknown,
+		"rg -g *.go x": "", "rg -g src/**/*.ts x": "", "rg -g *.{ts,tsx} x": "", "grep -r --include=*_test.go x .": "", "rg -g *.test.ts x": "", "rg -g !.env x": "", "rg -g Makefile x": "Makefile", "grep -r --exclude=.env x .": "", "rg --type-add x:*.foo y": "",
+	} {
+		var ws []words.Word
+		for _, w := range strings.Fields(line) {
+			ws = append(ws, words.Plain(w))
+		}
+		var got []string
+		for _, f := range Of(ws).Files {
+			switch {
+			case f.Path.Text == "." || f.Deep:
+			case !f.Path.Known:
+				got = append(got, unknown)
+			default:
+				got = append(got, f.Path.Text)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: reads %q, want %q", line, s, want)
+		}
+	}
 }

@@ -124,13 +124,13 @@ func (r *reading) envCommand(i int) {
 	var set []words.Word
 	for ; i < len(r.ws); i++ {
 		w := r.ws[i]
-		name, _, is := strings.Cut(w.Lead, "=")
+		is := strings.IndexByte(w.Lead, '=') >= 0 // with or without a name before it (coreutils' env.c)
 		if !is && !w.Certain() {
 			r.starts()
 			r.unknown("cannot tell whether " + w.Text + " is a variable or the command of " + r.name)
 			return
 		}
-		if !is || name == "" {
+		if !is {
 			break
 		}
 		set = append(set, w)
