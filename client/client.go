@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
