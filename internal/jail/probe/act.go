@@ -73,6 +73,10 @@ func MainWith(args []string, acts []Act) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+	if err := ownMounts(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	if t.Stage.Control {
 		prepareNamespace(t.Stage)
 	}

@@ -57,6 +57,8 @@ func helper(args []string) (code int, ok bool) { return 0, args[0] == "exit" }
 // There are no namespaces and so no acts that would need them.
 func namespaces() *syscall.SysProcAttr { return nil }
 func prepareNamespace(Stage)           {}
+func ownMounts() error                 { return nil }
+func unmountBelow(string)              {}
 
 // boot tells one start of the machine from another.
 func boot() string {

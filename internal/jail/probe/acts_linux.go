@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,7 +45,11 @@ func Acts() []Act {
 			return unix.Mount("", s.Outside, "", unix.MS_REMOUNT|unix.MS_BIND, "")
 		}},
 		{Name: "mount a file system", Want: errs(eperm), Privileged: true, Do: func(s Stage) error {
-			return unix.Mount("tmpfs", filepath.Join(s.Workspace, "mnt"), "tmpfs", 0, "")
+			dir := filepath.Join(s.Workspace, "mnt")
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+				return err
+			}
+			return unix.Unmount(dir, unix.MNT_DETACH)
 		}},
 		{Name: "enter a namespace", Want: errs(eperm), Privileged: true, Do: func(Stage) error { return setns() }},
 		{Name: "make a user namespace", Want: errs(eperm), Do: func(Stage) error { return newUserNamespace() }, Lacking: errs(eperm, syscall.ENOSPC, syscall.EUSERS)},
@@ -215,6 +221,36 @@ func helper(args []string) (code int, ok bool) {
 		return 0, true
 	}
 	return 0, false
+}
+
+// ownMounts gives this program mounts of its own, where it may have them. A
+// wall that does not bite lets the acts happen on the machine itself: what one
+// mounts there must end with this program, however it ends. Inside a boundary
+// that holds it is refused, as the mount is. From here on the program's own
+// thread acts, for a thread has its mounts to itself (unshare(2)).
+func ownMounts() error {
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return nil
+	}
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("keep the probe's mounts from the machine: %w", err)
+	}
+	return nil
+}
+
+// unmountBelow takes away what is mounted below a folder in the mounts that
+// this program sees: the newest first, as the list ends with it.
+func unmountBelow(dir string) {
+	list, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return
+	}
+	for _, line := range slices.Backward(strings.Split(string(list), "\n")) {
+		if fields := strings.Fields(line); len(fields) > 4 && strings.HasPrefix(fields[4], dir+"/") {
+			_ = unix.Unmount(fields[4], unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) // the folder's own names hold nothing that is escaped there
+		}
+	}
 }
 
 // namespaces are what a control run of the privileged acts has to itself, so

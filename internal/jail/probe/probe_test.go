@@ -23,10 +23,13 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == probe.Command {
 		// Not os.Exit: with the race detector that sleeps for a second.
-		syscall.Exit(probe.Main(os.Args[2:]))
+		syscall.Exit(probe.MainWith(os.Args[2:], append(probe.Acts(), more...)))
 	}
 	os.Exit(m.Run())
 }
+
+// more are acts of the tests.
+var more []probe.Act
 
 // installed skips where bubblewrap is not.
 func installed(t *testing.T, w *bwrap.Wall) jail.Readiness {
@@ -86,9 +89,18 @@ func (p plain) PID() int                 { return p.Process.Pid }
 func (p plain) Contains(int) bool        { return false }
 
 func TestAWallThatDoesNotBiteIsMissing(t *testing.T) {
+	temp, err := os.MkdirTemp("", "rp-") // short, for the sockets below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(temp)
+	t.Setenv("TMPDIR", temp)
 	l := &leaky{}
 	base := installed(t, &l.Wall)
 	r := probe.Run(t.Context(), l, base)
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("the probe left %v", left)
+	}
 	if r.State != reeve.SandboxMissing {
 		t.Fatalf("state %s, want missing", r.State)
 	}

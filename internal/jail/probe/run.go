@@ -72,11 +72,12 @@ type Trial struct {
 // boundary held. The network is off in all of them: with it, a port of this
 // machine is reachable by design.
 func Try(ctx context.Context, wall Prober, try Trial) ([]jail.Check, error) {
-	base, err := os.MkdirTemp("", "reeve-probe-")
+	sweep(os.TempDir(), time.Now())
+	base, end, err := folder(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the probe: %w", err)
 	}
-	defer os.RemoveAll(base)
+	defer end()
 	if base, err = filepath.EvalSymlinks(base); err != nil {
 		return nil, err
 	}
