@@ -125,6 +125,7 @@ ingress/install             : reeve durable
 testuser         exec test  :
 mcptest          test       : mcp/message
 anthropictest    net test   :
+openaitest       net test   :
 daemon                      : all
 cmd/reeve        long       : all
 `
