@@ -30,7 +30,7 @@ func cmdHook(env *cmdEnv, args []string) (code int) {
 		}
 	}()
 	if len(args) != 1 {
-		return hookFault(env, fmt.Errorf("write reeve hook CLIENT, for example reeve hook claude"))
+		return hookFault(env, fmt.Errorf("write reeve hook claude or reeve hook codex"))
 	}
 	event, err := io.ReadAll(io.LimitReader(env.Stdin, maxEvent+1))
 	if err != nil {
@@ -46,7 +46,11 @@ func cmdHook(env *cmdEnv, args []string) (code int) {
 	limit := hookLimit(c.Paths.Config)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	out, err := c.Hook(ctx, wire.Hook{Client: args[0], Event: event, ProjectDir: env.Getenv("CLAUDE_PROJECT_DIR"), Dir: env.Dir})
+	h := wire.Hook{Client: args[0], Event: event, Dir: env.Dir}
+	if h.Client == "claude" {
+		h.ProjectDir = env.Getenv("CLAUDE_PROJECT_DIR")
+	}
+	out, err := c.Hook(ctx, h)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return hookFault(env, fmt.Errorf("the daemon gave no answer within %s; reeve status shows whether it lives", limit))
 	}

@@ -33,7 +33,7 @@ func newHookDoor(d *Daemon, mode reeve.Mode) hookDoor {
 
 // Hook answers one event.
 func (h hookDoor) Hook(ctx context.Context, w wire.Hook, inSession string) wire.Hooked {
-	a := h.door.Handle(ctx, hook.Request{Client: w.Client, Event: w.Event, ProjectDir: w.ProjectDir, InSession: inSession, Deadline: time.Now().Add(h.limit)})
+	a := h.door.Handle(ctx, hook.Request{Client: w.Client, Event: w.Event, ProjectDir: w.ProjectDir, Start: w.Dir, InSession: inSession, Deadline: time.Now().Add(h.limit)})
 	return wire.Hooked{Stdout: a.Stdout, Stderr: a.Stderr, Exit: a.Exit}
 }
 

@@ -84,6 +84,7 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)
 	all = append(all, foreign.Tools("claude")...)
+	all = append(all, foreign.Tools("codex")...)
 	b.Registry = tool.NewRegistry(all...)
 	var err error
 	if b.check, err = args.NewChecker(b.Registry); err != nil {

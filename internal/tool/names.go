@@ -34,11 +34,13 @@ func ClassWord(word string) (Class, bool) {
 }
 
 // foreign maps the tools of other agents to ours. The names are those of
-// Claude Code 2.1 (its documentation, tools reference), lower-cased.
+// Claude Code 2.1 (its documentation, tools reference) and those that the
+// hooks of Codex 0.171 report, lower-cased.
 var foreign = map[string]Class{
 	"read": ClassRead, "glob": ClassRead, "grep": ClassRead, "ls": ClassRead, "notebookread": ClassRead,
 	"write": ClassWrite, "edit": ClassWrite, "multiedit": ClassWrite, "notebookedit": ClassWrite,
 	"bash": ClassBash, "webfetch": ClassWeb, "websearch": ClassWeb,
+	"apply_patch": ClassWrite, "view_image": ClassRead, "write_stdin": ClassBash, "web_search": ClassWeb,
 }
 
 // ForeignClass returns the class of another agent's tool by its name.

@@ -291,7 +291,7 @@ func (s *Server) clients() []string {
 }
 
 // hookClients are the clients with a hook; other sessions are a person's own.
-var hookClients = map[string]bool{"claude": true}
+var hookClients = map[string]bool{"claude": true, "codex": true}
 
 // Clients are the clients with a hook, for what must be told without a daemon.
 func Clients() []string { return slices.Sorted(maps.Keys(hookClients)) }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/reeve-gate/reeve"
 )
 
@@ -26,28 +24,14 @@ func refuse(why string) Answer {
 }
 
 // verdict is the answer to a decided call.
-func (d *Door) verdict(eventName string, dec reeve.Decision) Answer {
-	type specific struct {
-		Event    string `json:"hookEventName"`
-		Decision string `json:"permissionDecision"`
-		Reason   string `json:"permissionDecisionReason"`
-	}
-	out := struct {
-		Specific specific `json:"hookSpecificOutput"`
-	}{specific{Event: eventName}}
+func (d *Door) verdict(c *client, eventName string, dec reeve.Decision) Answer {
 	switch dec.Verdict {
 	case reeve.Allow:
-		out.Specific.Decision, out.Specific.Reason = "allow", "Reeve allows this call. "+d.ruling(dec)
+		return c.allow(eventName, "Reeve allows this call. "+d.ruling(dec))
 	case reeve.Ask:
 		return refuse("the gate left its own question open")
-	default:
-		out.Specific.Decision, out.Specific.Reason = "deny", d.denial(dec)
 	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return refuse("its answer cannot be written")
-	}
-	return Answer{Stdout: append(b, '\n'), Exit: exitAnswered}
+	return c.deny(eventName, d.denial(dec))
 }
 
 // denial is one line for the model: what was decided, by what, why, and how a

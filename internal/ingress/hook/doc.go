@@ -1,6 +1,6 @@
 // Package hook is the door for another agent's own hooks: it turns one event
-// of Claude Code into an invocation, asks the gate, and answers in the form
-// that client obeys.
+// of Claude Code or Codex into an invocation, asks the gate, and answers in the
+// form that client obeys.
 //
 // Its main type is [Door]; [Door.Handle] takes the bytes of one event and
 // returns what the client must see: standard output, standard error and an
@@ -28,26 +28,37 @@
 //
 // PreToolUse and PreSkillShellCommand (a shell command in the text of a skill,
 // run while the skill loads) are decided. PostToolUse and PostToolUseFailure
-// are outcomes. SessionEnd ends the session. The client's other events are
-// answered with silence. An event that cannot be read for certain, and one of
-// an unknown name, is refused: exit code 2 and the place.
+// are outcomes. SessionEnd ends the session. Codex's PermissionRequest, its own
+// question about a call, is answered with yes where the gate has allowed that
+// call and it has not ended, and else left to Codex. The client's other events
+// are answered with silence. An event that cannot be read for certain, and one
+// of an unknown name, is refused: exit code 2 and the place.
 //
 // # Answers
 //
-// A decided call gets exit code 0 and
+// To Claude Code a decided call gets exit code 0 and
 //
 //	{"hookSpecificOutput":{"hookEventName":E,"permissionDecision":"allow"|"deny","permissionDecisionReason":R}}
 //
+// To Codex an allowed call gets silence and exit code 0, a denied one exit code
+// 2 with the reason on standard error: what a person's shell prints when it
+// starts would make an answer on standard output unreadable, and a call with an
+// unreadable answer runs.
+//
 // A fault of ours is exit code 2 with the reason on standard error. Measured
-// with Claude Code 2.1.332: exit code 2 blocks whatever stands on standard
-// output; every other code, a signal, a missing program, a time-out and
+// with Claude Code 2.1.332 and Codex 0.171.0: exit code 2 blocks whatever
+// stands on standard output (with Codex only where something stands on standard
+// error); every other code, a signal, a missing program, a time-out and
 // unreadable output let the call through to the client's own rules. The
-// installed command therefore ends in "|| exit 2", and the door answers at
-// [Request.Deadline], well before the client's time limit, with deny.
+// installed command therefore ends in exit 2 for whatever went wrong, and the
+// door answers at [Request.Deadline], well before the client's time limit, with
+// deny.
 //
 // # What it does not promise
 //
-// A client started without its settings (Claude Code: --bare) calls no hook.
+// A client started without its settings (Claude Code: --bare; Codex:
+// --ignore-user-config, --disable hooks) calls no hook. What is typed into a
+// running command of Codex's is not reported, nor is the exit code of a command.
 // Files that a person names with @ in a prompt are read without a tool call.
 // Another hook of the client may rewrite the arguments after they were judged
 // here; the door sees it when the outcome is reported and records the call as

@@ -59,9 +59,10 @@ func New(o Options) *Door {
 
 // Request is one event as it came from the client.
 type Request struct {
-	Client     string // "claude"
+	Client     string // "claude" or "codex"
 	Event      []byte // one JSON object
 	ProjectDir string // CLAUDE_PROJECT_DIR, or ""
+	Start      string // where the client started the hook, or ""
 	InSession  string // the session whose boundary provably holds the caller, or ""
 	Deadline   time.Time
 }
@@ -83,23 +84,13 @@ const (
 // the door answers without it.
 const grace = 2 * time.Second
 
-// passive are the events of Claude Code 2.1.332 that ask nothing of the gate.
-var passive = map[string]bool{
-	"PostToolBatch": true, "Notification": true, "UserPromptSubmit": true, "UserPromptExpansion": true,
-	"SessionStart": true, "Stop": true, "StopFailure": true, "SubagentStart": true, "SubagentStop": true,
-	"PreCompact": true, "PostCompact": true, "PreModelSwitch": true, "PostModelSwitch": true,
-	"PermissionRequest": true, "PermissionDenied": true, "Setup": true, "TeammateIdle": true,
-	"TaskCreated": true, "TaskCompleted": true, "Elicitation": true, "ElicitationResult": true,
-	"ConfigChange": true, "WorktreeCreate": true, "WorktreeRemove": true, "InstructionsLoaded": true,
-	"CwdChanged": true, "FileChanged": true, "DirectoryAdded": true, "MessageDisplay": true,
-}
-
 // Handle answers one event. It always answers: at the latest a moment after
 // r.Deadline, where one is set, and with a denial wherever something is not
 // certain.
 func (d *Door) Handle(ctx context.Context, r Request) Answer {
-	if r.Client != "claude" {
-		return refuse("it has no door for this client; reeve hook claude is the one")
+	c := clients[r.Client]
+	if c == nil {
+		return refuse("it has no door for this client; there are reeve hook claude and reeve hook codex")
 	}
 	e, err := parse(r.Event)
 	if err != nil {
@@ -110,25 +101,27 @@ func (d *Door) Handle(ctx context.Context, r Request) Answer {
 		ctx, cancel = context.WithDeadline(ctx, r.Deadline)
 		defer cancel()
 	}
-	switch {
-	case e.name == "PreToolUse" || e.name == "PreSkillShellCommand":
-		return d.decide(ctx, r, e)
-	case e.name == "PostToolUse" || e.name == "PostToolUseFailure":
+	switch c.events[e.name] {
+	case decided:
+		return d.decide(ctx, r, c, e)
+	case confirmed:
+		return d.confirm(r, c, e)
+	case reported:
 		return d.report(ctx, r, e)
-	case e.name == "SessionEnd":
-		return d.end(r, e)
-	case passive[e.name]:
+	case ending:
+		return d.end(r, c, e)
+	case passive:
 		return Answer{}
 	}
 	return refuse("the event's hook_event_name is none that this version knows")
 }
 
 // decide asks the gate about one call.
-func (d *Door) decide(ctx context.Context, r Request, e *event) Answer {
+func (d *Door) decide(ctx context.Context, r Request, c *client, e *event) Answer {
 	if err := e.check(); err != nil {
 		return refuse(err.Error())
 	}
-	session, err := d.session(r, e)
+	session, err := d.session(r, c, e)
 	if err != nil {
 		return refuse("no session for the call: " + d.quote(err.Error(), maxReason))
 	}
@@ -149,9 +142,23 @@ func (d *Door) decide(ctx context.Context, r Request, e *event) Answer {
 	}
 	dec := d.ask(ctx, inv)
 	if dec.Verdict == reeve.Allow {
-		d.open.put(keyOf(r, e), call{id: inv.ID, input: digest(e.input)})
+		d.open.put(keyOf(r, e), call{id: inv.ID, input: digest(e.input), asked: asked(e)})
 	}
-	return d.verdict(e.name, dec)
+	return d.verdict(c, e.name, dec)
+}
+
+// confirm answers a client that asks, before it runs a call, whether it may. A
+// call that the gate has allowed and that has not ended may: the person has
+// decided it already, by a rule or an answer. Of anything else the door knows
+// nothing, and leaves it to the client's own question.
+func (d *Door) confirm(r Request, c *client, e *event) Answer {
+	if err := e.check(); err != nil {
+		return refuse(err.Error())
+	}
+	if !d.open.holds(keyOf(r, e), asked(e)) {
+		return Answer{}
+	}
+	return c.confirm
 }
 
 // ask waits for the gate, but not beyond the call's time. An allow that comes
@@ -197,9 +204,9 @@ func outOfTime(ctx context.Context) reeve.Decision {
 }
 
 // session finds the session that answers for the event.
-func (d *Door) session(r Request, e *event) (string, error) {
+func (d *Door) session(r Request, c *client, e *event) (string, error) {
 	if r.InSession == "" {
-		return d.opt.Sessions.ForClient(r.Client, e.session, r.ProjectDir, e.dir, e.plan)
+		return d.opt.Sessions.ForClient(r.Client, e.session, r.ProjectDir, c.dir(r, e), e.plan)
 	}
 	switch {
 	case d.opt.Plan != nil:
@@ -233,12 +240,12 @@ func (d *Door) report(ctx context.Context, r Request, e *event) Answer {
 
 // end closes the client's session. A session that began elsewhere outlives
 // the clients in it.
-func (d *Door) end(r Request, e *event) Answer {
+func (d *Door) end(r Request, c *client, e *event) Answer {
 	d.open.forget(r.Client, e.session)
 	if r.InSession != "" || e.session == "" {
 		return Answer{}
 	}
-	if id, err := d.opt.Sessions.ForClient(r.Client, e.session, r.ProjectDir, e.dir, false); err == nil {
+	if id, err := d.opt.Sessions.ForClient(r.Client, e.session, r.ProjectDir, c.dir(r, e), false); err == nil {
 		d.opt.Sessions.End(id)
 	}
 	return Answer{}

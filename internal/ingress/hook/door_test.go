@@ -452,3 +452,122 @@ func TestTheDoorRemembersABoundedNumberOfCalls(t *testing.T) {
 		t.Error("the newest call is forgotten")
 	}
 }
+
+// codexEvent is an event as Codex 0.171.0 sends it.
+func codexEvent(name, useID, tool, input string) []byte {
+	return fmt.Appendf(nil, `{"session_id":"01a2","turn_id":"01a3","transcript_path":"/h/r.jsonl","cwd":"/w/sub","hook_event_name":%q,"model":"m","permission_mode":"bypassPermissions","tool_name":%q,"tool_input":%s,"tool_use_id":%q,"tool_response":"out"}`, name, tool, input, useID)
+}
+
+func handleCodex(d *Door, event []byte) Answer {
+	return d.Handle(context.Background(), Request{Client: "codex", Event: event, Start: "/w"})
+}
+
+func TestCodexIsAnsweredInTheFormThatItObeys(t *testing.T) {
+	g, s := &gate{decide: allow}, &sessions{}
+	d := newDoor(g, s)
+	// Silence allows: Codex 0.171.0 takes a printed allow for a fault.
+	if a := handleCodex(d, codexEvent("PreToolUse", "c1", "Bash", `{"command":"ls"}`)); a.Exit != 0 || len(a.Stdout) != 0 || a.Stderr != "" {
+		t.Errorf("an allowed call is answered with %+v", a)
+	}
+	if got := g.asked[0]; got.Actor != "hook:codex" || got.Session != "codex/01a2" || got.Dir != "/w/sub" || string(got.Args) != `{"command":"ls"}` || got.Tool != "Bash" {
+		t.Errorf("invocation = %+v", got)
+	}
+	// A call's own directory must not become the session's workspace.
+	if s.dirs[0] != "|/w" {
+		t.Errorf("the session was asked for with %q", s.dirs[0])
+	}
+	g.decide = func(context.Context, *reeve.Invocation) reeve.Decision {
+		return reeve.Decision{Verdict: reeve.Deny, Step: reeve.StepPolicy, Rule: "bash(x)", Source: "p", Reason: "kept\nback"}
+	}
+	// Exit code 2 blocks only where a reason stands on standard error, and
+	// whatever else stands on standard output.
+	want := "Reeve denied this call; it was not run. Decided at step policy by \"bash(x)\" from \"p\". Reason: \"kept\\nback\". A person can write a rule for it in Reeve's policy.toml.\n"
+	if a := handleCodex(d, codexEvent("PreToolUse", "c2", "Bash", `{"command":"x"}`)); a.Exit != 2 || len(a.Stdout) != 0 || a.Stderr != want {
+		t.Errorf("a denied call is answered with %+v, want %q", a, want)
+	}
+	for _, event := range [][]byte{
+		codexEvent("PreSkillShellCommand", "c3", "Bash", `{}`), codexEvent("PostToolUseFailure", "c3", "Bash", `{}`),
+		codexEvent("PreToolUse", "c3", "Bash", `"ls"`), codexEvent("PermissionRequest", "", "", `{}`), []byte("{"),
+	} {
+		if a := handleCodex(d, event); a.Exit != 2 || strings.TrimSpace(a.Stderr) == "" {
+			t.Errorf("%s is answered with %+v", event, a)
+		}
+	}
+	if a := handleCodex(d, codexEvent("Stop", "", "", `{}`)); a.Exit != 0 || len(a.Stdout) != 0 {
+		t.Errorf("an event that asks nothing is answered with %+v", a)
+	}
+}
+
+func TestCodexsOwnQuestionIsAnsweredOnlyForACallThatWasAllowed(t *testing.T) {
+	g := &gate{decide: func(ctx context.Context, inv *reeve.Invocation) reeve.Decision {
+		if bytes.Contains(inv.Args, []byte("denied")) {
+			return reeve.Decision{Verdict: reeve.Deny}
+		}
+		return allow(ctx, inv)
+	}}
+	d := newDoor(g, &sessions{})
+	question := func(tool, input string) bool {
+		t.Helper()
+		a := handleCodex(d, codexEvent("PermissionRequest", "", tool, input))
+		if a.Exit != 0 || a.Stderr != "" || len(a.Stdout) > 0 && string(a.Stdout) != `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`+"\n" {
+			t.Fatalf("question about %s %s: %+v", tool, input, a)
+		}
+		return len(a.Stdout) > 0
+	}
+	patch := `{"command":"*** Begin Patch\n*** Add File: p\n+x\n*** End Patch`
+	handleCodex(d, codexEvent("PreToolUse", "c1", "Bash", `{"command":"touch a"}`))
+	handleCodex(d, codexEvent("PreToolUse", "c2", "apply_patch", patch+`\n"}`))
+	handleCodex(d, codexEvent("PreToolUse", "c3", "mcp__s__t", `{"a":1,"b":"x"}`))
+	handleCodex(d, codexEvent("PreToolUse", "c4", "Bash", `{"command":"touch denied"}`))
+	for _, tt := range []struct {
+		tool, input string
+		want        bool
+	}{
+		{"Bash", `{"command":"touch a","description":"may I?"}`, true},
+		{"Bash", `{"command":"touch a; rm b"}`, false},
+		{"apply_patch", `{"command":"touch a"}`, false},
+		{"apply_patch", patch + `"}`, true},
+		{"mcp__s__t", `{"b":"x","a":1}`, true},
+		{"mcp__s__t", `{"b":"x","a":2}`, false},
+		{"Bash", `{"command":"touch denied"}`, false},
+		{"Bash", `{"command":"never seen"}`, false},
+	} {
+		if got := question(tt.tool, tt.input); got != tt.want {
+			t.Errorf("question about %s %s: answered with yes: %v, want %v", tt.tool, tt.input, got, tt.want)
+		}
+	}
+	other := strings.Replace(string(codexEvent("PermissionRequest", "", "Bash", `{"command":"touch a"}`)), `"01a2"`, `"else"`, 1)
+	if a := handleCodex(d, []byte(other)); len(a.Stdout) > 0 {
+		t.Errorf("a question of another session is answered with %s", a.Stdout)
+	}
+	handleCodex(d, codexEvent("PostToolUse", "c1", "Bash", `{"command":"touch a"}`))
+	if question("Bash", `{"command":"touch a"}`) {
+		t.Error("a call that has ended answers a question")
+	}
+	if len(g.asked) != 4 {
+		t.Errorf("the gate was asked %d times", len(g.asked))
+	}
+}
+
+func TestWhatCodexReportsIsRecorded(t *testing.T) {
+	g := &gate{decide: allow}
+	d := newDoor(g, &sessions{})
+	outcome := func(useID, input, response string) reeve.Result {
+		t.Helper()
+		handleCodex(d, codexEvent("PreToolUse", useID, "Bash", `{"command":"ls"}`))
+		post := strings.Replace(string(codexEvent("PostToolUse", useID, "Bash", input)), `"out"`, response, 1)
+		if a := handleCodex(d, []byte(post)); a.Exit != 0 && input == `{"command":"ls"}` {
+			t.Errorf("a report is answered with %+v", a)
+		}
+		return g.reported[g.asked[len(g.asked)-1].ID]
+	}
+	if r := outcome("c1", `{"command":"ls"}`, `"hi\n"`); r.Status != reeve.StatusSuccess || r.Output != "hi\n" {
+		t.Errorf("outcome = %+v", r)
+	}
+	if r := outcome("c2", `{"command":"ls"}`, `{"content":[],"isError":true}`); r.Status != reeve.StatusError {
+		t.Errorf("outcome of a failing MCP tool = %+v", r)
+	}
+	if r := outcome("c3", `{"command":"rm -rf x"}`, `""`); r.Status != reeve.StatusError || !strings.Contains(r.Error, "other arguments") {
+		t.Errorf("outcome of a call that another hook rewrote = %+v", r)
+	}
+}

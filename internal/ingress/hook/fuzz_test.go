@@ -60,6 +60,47 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
+// FuzzCodexEvent holds for any bytes that Codex could send: a call runs (exit
+// code 0, or a yes to its question) only where a second, independent reader
+// sees an event that decides nothing or the gate was asked about what that
+// reader sees; and a refusal is one that Codex obeys.
+func FuzzCodexEvent(f *testing.F) {
+	f.Add(codexEvent("PreToolUse", "c1", "Bash", `{"command":"ls"}`))
+	f.Add(codexEvent("PermissionRequest", "", "apply_patch", `{"command":"x\n"}`))
+	f.Add(codexEvent("PostToolUse", "c1", "mcp__a__b", `{}`))
+	f.Add([]byte(`{"hook_event_name":"PreToolUse","hook_event_n\u0061me":"Stop","tool_name":"Bash","tool_input":{},"cwd":"/"}`))
+	f.Fuzz(func(t *testing.T, event []byte) {
+		g := &gate{decide: allow}
+		a := handleCodex(newDoor(g, &sessions{}), event)
+
+		if a.Exit != 0 && (a.Exit != 2 || strings.TrimSpace(a.Stderr) == "" || len(a.Stdout) != 0) {
+			t.Fatalf("Codex does not obey the refusal %+v", a)
+		}
+		if len(a.Stdout) != 0 {
+			t.Fatalf("a question about no call is answered with %s", a.Stdout)
+		}
+		if a.Exit != 0 {
+			return
+		}
+		var second map[string]json.RawMessage
+		if err := json.Unmarshal(event, &second); err != nil {
+			t.Fatalf("a second reader refuses the event: %v", err)
+		}
+		text := func(field string) (s string) {
+			if json.Unmarshal(second[field], &s) != nil {
+				t.Fatalf("a second reader sees no text in %s", field)
+			}
+			return s
+		}
+		if text("hook_event_name") != "PreToolUse" {
+			return
+		}
+		if len(g.asked) != 1 || g.asked[0].Tool != text("tool_name") || g.asked[0].Dir != text("cwd") || !bytes.Equal(g.asked[0].Args, second["tool_input"]) {
+			t.Fatalf("the gate was asked %+v about %s", g.asked, event)
+		}
+	})
+}
+
 // FuzzQuote holds that text of others stays inside its quotation marks, on
 // one line, bounded, and that a secret is masked wherever the cut falls.
 func FuzzQuote(f *testing.F) {

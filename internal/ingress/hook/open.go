@@ -2,6 +2,7 @@ package hook
 
 import (
 	"crypto/sha256"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +21,7 @@ func keyOf(r Request, e *event) key { return key{r.Client, e.session, e.agent, e
 type call struct {
 	id    string   // of the invocation
 	input [32]byte // digest of the arguments that were judged
+	asked [32]byte // digest of the call as a client's own question names it
 }
 
 // open holds the calls whose outcome is awaited. The zero value is empty and
@@ -72,6 +74,19 @@ func (o *open) take(k key) (call, bool) {
 	return c, found
 }
 
+// holds reports whether a call of the same session and agent that is still
+// awaited is the one asked about. A question does not name the use id.
+func (o *open) holds(k key, asked [32]byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for other, c := range o.calls {
+		if other.useID = k.useID; other == k && c.asked == asked {
+			return true
+		}
+	}
+	return false
+}
+
 // forget drops every call of the client's session.
 func (o *open) forget(client, session string) {
 	o.mu.Lock()
@@ -81,6 +96,19 @@ func (o *open) forget(client, session string) {
 			delete(o.calls, k)
 		}
 	}
+}
+
+// asked is the digest of a call by its tool and its command, or where it has
+// none by all its arguments. A client's question about a command carries the
+// person's reading of it beside the command, and a patch without its last line
+// end.
+func asked(e *event) [32]byte {
+	d := digest(e.input)
+	what := "arguments " + string(d[:])
+	if command, ok := unquote(membersOf(e.input)["command"]); ok {
+		what = "command " + strings.TrimSpace(command)
+	}
+	return sha256.Sum256([]byte(e.tool + "\x00" + what))
 }
 
 // digest of arguments that does not change with the order of names, white

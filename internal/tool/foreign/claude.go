@@ -33,7 +33,7 @@ var claude = []kind{
 	{"notebookedit", "change a notebook", schemaNotebook, reeve.TierWrite, tool.ClassWrite, editNotebook},
 
 	{"webfetch", "fetch an address", schemaURL, reeve.TierWrite, tool.ClassWeb, webFetch},
-	{"websearch", "search the web", schemaQuery, reeve.TierWrite, tool.ClassWeb, webSearch},
+	{"websearch", "search the web", schemaQuery, reeve.TierWrite, tool.ClassWeb, searchAt("api.anthropic.com")},
 
 	// What a sub-agent does comes back here call by call.
 	{"task", "start a sub-agent", anyObject, reeve.TierRead, tool.ClassOther, subAgent},
@@ -347,9 +347,11 @@ func connect(address string) reeve.Effect {
 	return reeve.Effect{Kind: reeve.EffectConnect, Host: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), Port: port}
 }
 
-// webSearch leaves through the model's own service, which searches.
-func webSearch([]byte, tool.Place) ([]reeve.Effect, error) {
-	return []reeve.Effect{{Kind: reeve.EffectConnect, Host: "api.anthropic.com", Port: 443, Why: "the query goes to the vendor's search"}}, nil
+// searchAt is a search that the model's own service at host carries out.
+func searchAt(host string) func([]byte, tool.Place) ([]reeve.Effect, error) {
+	return func([]byte, tool.Place) ([]reeve.Effect, error) {
+		return []reeve.Effect{{Kind: reeve.EffectConnect, Host: host, Port: 443, Why: "the query goes to the vendor's search"}}, nil
+	}
 }
 
 func subAgent(args []byte, at tool.Place) ([]reeve.Effect, error) {

@@ -27,7 +27,7 @@ import (
 )
 
 // clients are the agents whose tools are described.
-var clients = map[string][]kind{"claude": claude}
+var clients = map[string][]kind{"claude": claude, "codex": codex}
 
 // kind is one tool of a client.
 type kind struct {

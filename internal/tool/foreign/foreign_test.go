@@ -1,7 +1,9 @@
 package foreign
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,6 +98,93 @@ func TestClaudesToolsAreJudgedByTheirEffects(t *testing.T) {
 	}
 }
 
+// patchOf is the arguments of a call of apply_patch with these lines between
+// the first and the last one.
+func patchOf(lines ...string) string {
+	b, err := json.Marshal(map[string]string{"command": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch\n"})
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// What Codex 0.171 made of these very patches was tried: where it refuses one
+// that is read here, nothing happens.
+func TestCodexsToolsAreJudgedByTheirEffects(t *testing.T) {
+	tests := []struct{ name, args, want string }{
+		{"Bash", `{"command":"go build ./..."}`, "run go build ./..."},
+		{"Bash", `{"command":"true","sandbox_permissions":"require_escalated"}`, "run true; unknown"},
+		{"Bash", `{"command":"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: x\n+x\n*** End Patch\nEOF\n"}`, "run apply_patch; write /w/sub/x"},
+		{"Bash", `{"command":"cd /etc && apply_patch <<EOF\n*** Begin Patch\n*** Delete File: x\n*** End Patch\nEOF"}`, "run cd /etc; run apply_patch; delete /etc/x"},
+		{"Bash", `{"command":"cd $D && apply_patch <<EOF\n*** Begin Patch\n*** Delete File: x\n*** End Patch\nEOF"}`, "run cd $D; run apply_patch; unknown"},
+		{"Bash", `{"command":"true; applypatch '*** Begin Patch'"}`, "run true; run applypatch *** Begin Patch; unknown"},
+		{"apply_patch", patchOf("*** Add File: a/b", "+*** Delete File: /etc/x", "+x"), "write /w/sub/a/b"},
+		{"apply_patch", patchOf("*** Update File: ../x", "@@", "-*** Add File: c", "+y"), "write /w/x existing"},
+		{"apply_patch", patchOf("*** Update File: a", "*** Move to: /etc/b", "@@", "-x", "+y", "*** End of File"), "write /w/sub/a existing; write /etc/b; delete /w/sub/a"},
+		{"apply_patch", patchOf("*** Delete File: a", "\u2003*** Add File: /etc/b \r", "+x"), "delete /w/sub/a; write /etc/b"},
+		{"apply_patch", patchOf("*** Add File:  /etc/b", "+x"), "write /w/sub/ /etc/b"},
+		{"apply_patch", patchOf("*** Add File: ~/b", "+x"), "write /w/sub/~/b"},
+		{"apply_patch", patchOf("*** Environment ID: there", "*** Add File: b", "+x"), "unknown; write /w/sub/b"},
+		{"apply_patch", patchOf("*** Add File: b\x00", "+x"), "unknown"},
+		{"apply_patch", patchOf("*** Rename File: b", "+x"), "unknown"},
+		{"apply_patch", patchOf("***"), "unknown"},
+		{"apply_patch", `{"command":"*** Add File: x"}`, "unknown"},
+		{"apply_patch", `{"command":"<<'EOF'\n*** Begin Patch\n*** Add File: x\n+x\n*** End Patch\nEOF\n"}`, "write /w/sub/x"},
+		{"apply_patch", `{"command":"<<EOF\n*** Begin Patch\n*** Add File: x\n+x\n*** End Patch\nEOR\n"}`, "unknown"},
+		{"apply_patch", `{"command":"*** Begin Patch\n*** Add File: x\n*** End Patch\n","dir":"/etc"}`, "write /w/sub/x; unknown"},
+		{"view_image", `{"path":"~/.ssh/id_rsa"}`, "read /w/sub/~/.ssh/id_rsa"},
+		{"view_image", `{"path":"/h/.ssh/id_rsa","detail":"original"}`, "read /h/.ssh/id_rsa"},
+		{"view_image", `{"path":"a.png","environment_id":"x"}`, "read /w/sub/a.png; unknown"},
+		{"write_stdin", `{"session_id":1,"chars":"rm -rf /\n"}`, "unknown"},
+		{"web_search", `{"query":"x"}`, "connect api.openai.com:443"},
+		{"spawn_agent", `{"message":"x"}`, ""},
+		{"update_plan", `{"plan":[]}`, ""},
+		{"request_permissions", `{}`, "unknown"},
+		{"mcp__my_srv__poke_it", `{"a":"b"}`, "unknown"},
+		{"Read", `{"file_path":"/etc/x"}`, "unknown"},
+		{"SomethingNew", `{}`, "unknown"},
+	}
+	for _, tt := range tests {
+		tl, ok := Find(Canonical("codex", tt.name))
+		if !ok {
+			t.Errorf("%s is not found", tt.name)
+			continue
+		}
+		effects, err := tl.Effects([]byte(tt.args), at)
+		if got := short(effects); err != nil || got != tt.want {
+			t.Errorf("%s %s\n got %s, %v\nwant %s", tt.name, tt.args, got, err, tt.want)
+		}
+	}
+}
+
+// FuzzCodexPatch holds that no line which Codex could take for a header of a
+// file goes unseen: a patch that is not unknown has an effect for each.
+func FuzzCodexPatch(f *testing.F) {
+	f.Add("*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n-x\n+y")
+	f.Add(" *** Delete File: ~/x\r\n*** End of File")
+	f.Fuzz(func(t *testing.T, body string) {
+		effects := patched("*** Begin Patch\n"+body+"\n*** End Patch", at)
+		if len(effects) == 0 {
+			t.Fatalf("%q changes nothing", body)
+		}
+		paths := map[string]bool{}
+		for _, e := range effects {
+			if e.Kind == reeve.EffectUnknown {
+				return
+			}
+			paths[e.Path] = true
+		}
+		for _, line := range strings.Split(body, "\n") {
+			line = strings.TrimSpace(line)
+			for _, header := range []string{"*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "} {
+				if name, ok := strings.CutPrefix(line, header); ok && !paths[filepath.Clean(filepath.Join("/w/sub", name))] && !filepath.IsAbs(name) {
+					t.Fatalf("%q does not show %q: %v", body, name, paths)
+				}
+			}
+		}
+	})
+}
+
 func TestBadArgumentsAreRefused(t *testing.T) {
 	for name, args := range map[string]string{
 		"Read":         `{"file_path":"a\u0000b"}`,
@@ -112,11 +201,12 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 }
 
 func TestForeignNamesDoNotClashAndKeepTheirClass(t *testing.T) {
-	all := Tools("claude")
+	all := append(Tools("claude"), Tools("codex")...)
 	tool.NewRegistry(all...) // panics on two of one name
 	for name, class := range map[string]tool.Class{
 		"claude:bash": tool.ClassBash, "Claude:Read": tool.ClassRead, "claude:multiedit": tool.ClassWrite, "claude:webfetch": tool.ClassWeb,
 		"claude:mcp__a__b": tool.ClassMCP, "claude:todowrite": tool.ClassOther, "claude:new": tool.ClassOther,
+		"codex:bash": tool.ClassBash, "codex:apply_patch": tool.ClassWrite, "codex:mcp__a__b": tool.ClassMCP, "codex:read": tool.ClassOther,
 	} {
 		found, ok := Find(name)
 		if !ok || found.Spec().Class != class {
@@ -133,10 +223,11 @@ func TestForeignNamesDoNotClashAndKeepTheirClass(t *testing.T) {
 	}
 	for _, tl := range all {
 		s := tl.Spec()
-		if class, ok := tool.ForeignClass(strings.TrimPrefix(s.Name, "claude:")); ok && class != s.Class {
+		client, name, _ := strings.Cut(s.Name, ":")
+		if class, ok := tool.ForeignClass(name); ok && class != s.Class {
 			t.Errorf("%s is of class %s here and %s in the table of names", s.Name, s.Class, class)
 		}
-		if s.Tier == reeve.TierDenied || s.Source != "foreign:claude" {
+		if s.Tier == reeve.TierDenied || s.Source != "foreign:"+client {
 			t.Errorf("%s: %+v", s.Name, s)
 		}
 	}
