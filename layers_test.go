@@ -120,7 +120,8 @@ ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
 ingress/run                 : reeve jail jail/plant session tool/launch wire
-ingress/install             : reeve durable
+ingress/codex    pure part  :
+ingress/install             : reeve durable ingress/codex
 
 testuser         exec test  :
 mcptest          test       : mcp/message

@@ -8,32 +8,66 @@ import (
 	"unicode"
 )
 
-// Event is one event of Claude Code that Reeve hooks.
+// Event is one event of a client that Reeve hooks.
 type Event struct {
 	Name    string
 	Matcher bool // the event takes a matcher
 	Timeout int  // seconds
 }
 
-// Events are what Reeve hooks, in the order in which they are added. The
-// first two are decided: they wait for a person, and Reeve answers well before
-// their 600 s, the longest time for which Claude Code was seen to wait. The
-// end of a session is held up for at most its own ten.
-var Events = []Event{
+// Client is an agent whose settings take hooks.
+type Client struct {
+	Name    string // as in reeve hook NAME
+	Product string // as people call it
+	// Events are what Reeve hooks, in the order in which they are added. What
+	// is decided waits for a person, and Reeve answers well before its 600 s,
+	// the longest time for which either client was seen to wait.
+	Events []Event
+
+	// tail is what every command of ours ends in: a client lets a call through
+	// on every exit code but 2; a missing program, a crash and a signal give
+	// others.
+	tail string
+	ours *regexp.Regexp
+}
+
+// Claude is Claude Code 2.1. The end of a session is held up for at most its
+// own ten seconds.
+var Claude = newClient("claude", "Claude Code", " hook claude || exit 2", []Event{
 	{"PreToolUse", true, 600},
 	{"PreSkillShellCommand", true, 600},
 	{"PostToolUse", true, 60},
 	{"PostToolUseFailure", true, 60},
 	{"SessionEnd", false, 10},
+})
+
+// Codex is Codex 0.171. It obeys exit code 2 only where something stands on
+// standard error, and gives the end of a session three seconds at most.
+var Codex = newClient("codex", "Codex", ` hook codex || { [ $? = 2 ] || echo "Reeve's hook did not work, so this call is denied: see reeve status" >&2; exit 2; }`, []Event{
+	{"PreToolUse", true, 600},
+	{"PermissionRequest", true, 60},
+	{"PostToolUse", true, 60},
+	{"SessionEnd", false, 3},
+})
+
+func newClient(name, product, tail string, events []Event) *Client {
+	ours := regexp.MustCompile(`^(REEVE_HOME=\S.* )?('[^\n]*'|"[^\n]*"|[^\s'"]+)` + regexp.QuoteMeta(tail) + `$`)
+	return &Client{name, product, events, tail, ours}
 }
 
-// tail is what every command of ours ends in. A client lets a call through on
-// every exit code but 2; a missing program, a crash and a signal give others.
-const tail = " hook claude || exit 2"
+// Named is the client of the name, or nil.
+func Named(name string) *Client {
+	for _, c := range []*Client{Claude, Codex} {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
 
-// Command is the shell command that Claude Code is to run: program is the
+// Command is the shell command that the client is to run: program is the
 // absolute path of reeve, home is REEVE_HOME or "".
-func Command(program, home string) (string, error) {
+func (c *Client) Command(program, home string) (string, error) {
 	for what, path := range map[string]string{"the program's path": program, "REEVE_HOME": home} {
 		switch {
 		case path == "" && what == "REEVE_HOME":
@@ -43,20 +77,18 @@ func Command(program, home string) (string, error) {
 			return "", fmt.Errorf("%s %q holds a control character", what, path)
 		case strings.Contains(path, "${"):
 			// Claude Code replaces ${CLAUDE_...} in the text of a command.
-			return "", fmt.Errorf("%s %q holds ${, which Claude Code may replace", what, path)
+			return "", fmt.Errorf("%s %q holds ${, which %s may replace", what, path, c.Product)
 		}
 	}
-	c := quote(program) + tail
+	text := quote(program) + c.tail
 	if home != "" {
-		c = "REEVE_HOME=" + quote(home) + " " + c
+		text = "REEVE_HOME=" + quote(home) + " " + text
 	}
-	return c, nil
+	return text, nil
 }
 
 // quote makes one word of s for a POSIX shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-var ours = regexp.MustCompile(`^(REEVE_HOME=\S.* )?('[^\n]*'|"[^\n]*"|[^\s'"]+)` + regexp.QuoteMeta(tail) + `$`)
-
 // isOurs reports whether a command is one of Reeve's, of any path.
-func isOurs(command string) bool { return ours.MatchString(command) }
+func (c *Client) isOurs(command string) bool { return c.ours.MatchString(command) }

@@ -1,22 +1,27 @@
-// Package install puts Reeve's hook into Claude Code's settings.json and takes
-// it out again, keeping every other byte of the file: comments, order,
-// indentation, line ends, hooks of others.
+// Package install puts Reeve's hook into the settings of an agent, Claude
+// Code's settings.json or Codex's hooks.json, and takes it out again, keeping
+// every other byte of the file: comments, order, indentation, line ends, hooks
+// of others.
 //
-// [Add] and [Remove] are pure: text in, text out. [Open] finds the real file,
-// [File.Save] writes it durably, [Diff] shows the difference, and [Examine]
-// reports what in the settings would keep the hook from running or act beside
-// it.
+// Its main type is [Client]; there are [Claude] and [Codex]. [Client.Add] and
+// [Client.Remove] are pure: text in, text out. [Open] finds the real file,
+// [File.Save] writes it durably, [Diff] shows the difference, and
+// [Client.ExamineAll] reports what would keep the hook from running, acts
+// beside it, or never reaches it. Codex runs only hooks that the person trusts:
+// [Client.Trusts] are the entries that say so, and ingress/codex writes them.
 //
 // # What is added
 //
-// One group for each event of [Events], the last of its list:
+// One group for each of the client's events, the last of its list:
 //
 //	{"matcher": "*", "hooks": [{"type": "command", "command": COMMAND, "timeout": SECONDS}]}
 //
-// COMMAND is [Command]: the program's absolute path, in quotes, then
-// "hook claude || exit 2", since Claude Code lets a call through on every
-// exit code but 2 and a program that is gone or killed gives another. A group
-// is Reeve's when its command has this form, whatever the path.
+// COMMAND is [Client.Command]: the program's absolute path, in quotes, then
+// "hook claude || exit 2", since a client lets a call through on every exit
+// code but 2 and a program that is gone or killed gives another. Codex obeys
+// that code only where something stands on standard error, so that its command
+// ends in a word there too. A group is Reeve's when its command has this form,
+// whatever the path.
 //
 // # How it is taken out again
 //

@@ -18,9 +18,9 @@ func group(e Event, command string) object {
 }
 
 // events are the lists of the named events with our group as only element.
-func events(command string, wanted func(Event) bool) []field {
+func (c *Client) events(command string, wanted func(Event) bool) []field {
 	var all []field
-	for _, e := range Events {
+	for _, e := range c.Events {
 		if wanted(e) {
 			all = append(all, field{e.Name, list{group(e, command)}})
 		}
@@ -34,28 +34,28 @@ func every(Event) bool { return true }
 // exists is false where there is no such file. A hook of an earlier
 // installation is replaced. Settings that have the hook already come back as
 // they are. An error names line and column.
-func Add(src []byte, exists bool, command string) ([]byte, error) {
+func (c *Client) Add(src []byte, exists bool, command string) ([]byte, error) {
 	if exists {
 		root, err := read(src)
 		if err != nil {
 			return nil, err
 		}
-		if installed(root, command) {
+		if c.installed(root, command) {
 			return src, nil
 		}
-		if src, exists, err = Remove(src); err != nil {
+		if src, exists, err = c.Remove(src); err != nil {
 			return nil, err
 		}
 	}
 	if !exists {
 		fresh := style{unit: "  ", nl: "\n"}
-		return []byte(fresh.text("", field{"", object{{"hooks", object(events(command, every))}}}) + "\n"), nil
+		return []byte(fresh.text("", field{"", object{{"hooks", object(c.events(command, every))}}}) + "\n"), nil
 	}
 	root, err := read(src)
 	if err != nil {
 		return nil, err
 	}
-	ins, err := additions(src, root, command)
+	ins, err := c.additions(src, root, command)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func Add(src []byte, exists bool, command string) ([]byte, error) {
 }
 
 // additions are the insertions that add the hook to settings without it.
-func additions(src []byte, root *node, command string) ([]span, error) {
+func (c *Client) additions(src []byte, root *node, command string) ([]span, error) {
 	s := styleOf(src, root)
 	tight := style{compact: true}
 	if root == nil {
@@ -71,7 +71,7 @@ func additions(src []byte, root *node, command string) ([]span, error) {
 		if bytes.HasPrefix(src, bom) {
 			at = len(bom)
 		}
-		return []span{{at, at, tight.text("", field{"", object{{"hooks", object(events(command, every))}}})}}, nil
+		return []span{{at, at, tight.text("", field{"", object{{"hooks", object(c.events(command, every))}}})}}, nil
 	}
 	if root.kind != '{' {
 		return nil, wrong(src, root.start, "the settings are no object")
@@ -79,27 +79,27 @@ func additions(src []byte, root *node, command string) ([]span, error) {
 	hooks, twice := root.member("hooks")
 	switch {
 	case twice:
-		return nil, wrong(src, hooks.start, `"hooks" stands twice, and Claude Code reads only the last; join them first`)
+		return nil, wrong(src, hooks.start, `"hooks" stands twice, and `+c.Product+` reads only one; join them first`)
 	case hooks == nil:
-		return []span{s.add(src, root, tight, field{"hooks", object(events(command, every))})}, nil
+		return []span{s.add(src, root, tight, field{"hooks", object(c.events(command, every))})}, nil
 	case hooks.kind != '{':
 		return nil, wrong(src, hooks.start, `"hooks" is no object`)
 	case len(hooks.kids) == 0:
-		return []span{s.add(src, hooks, tight, events(command, every)...)}, nil
+		return []span{s.add(src, hooks, tight, c.events(command, every)...)}, nil
 	}
-	return s.perEvent(src, hooks, command)
+	return c.perEvent(s, src, hooks, command)
 }
 
 // perEvent adds to the lists of events in hooks, which has some.
-func (s style) perEvent(src []byte, hooks *node, command string) ([]span, error) {
+func (c *Client) perEvent(s style, src []byte, hooks *node, command string) ([]span, error) {
 	tight := style{compact: true}
 	var ins []span
 	missing := map[string]bool{}
-	for _, e := range Events {
+	for _, e := range c.Events {
 		groups, twice := hooks.member(e.Name)
 		switch {
 		case twice:
-			return nil, wrong(src, groups.start, strconv.Quote(e.Name)+" stands twice, and Claude Code reads only the last; join them first")
+			return nil, wrong(src, groups.start, strconv.Quote(e.Name)+" stands twice, and "+c.Product+" reads only one; join them first")
 		case groups == nil:
 			missing[e.Name] = true
 		case groups.kind != '[':
@@ -109,7 +109,7 @@ func (s style) perEvent(src []byte, hooks *node, command string) ([]span, error)
 		}
 	}
 	if len(missing) > 0 {
-		ins = append(ins, s.add(src, hooks, tight, events(command, func(e Event) bool { return missing[e.Name] })...))
+		ins = append(ins, s.add(src, hooks, tight, c.events(command, func(e Event) bool { return missing[e.Name] })...))
 	}
 	return ins, nil
 }
@@ -131,7 +131,7 @@ func wrong(src []byte, at int, what string) error {
 }
 
 // installed reports whether the settings hold exactly the hook that Add adds.
-func installed(root *node, command string) bool {
+func (c *Client) installed(root *node, command string) bool {
 	hooks, twice := root.member("hooks")
 	if hooks == nil || twice {
 		return false
@@ -142,24 +142,24 @@ func installed(root *node, command string) bool {
 			continue
 		}
 		for _, g := range k.value.kids {
-			if holdsOurs(g.value) {
-				if e, known := eventNamed(k.name); !known || !isGroup(g.value, e, command) {
+			if c.holdsOurs(g.value) {
+				if e, known := c.eventNamed(k.name); !known || !isGroup(g.value, e, command) {
 					return false
 				}
 				found++
 			}
 		}
 	}
-	for _, e := range Events {
+	for _, e := range c.Events {
 		if _, twice := hooks.member(e.Name); twice {
 			return false
 		}
 	}
-	return found == len(Events)
+	return found == len(c.Events)
 }
 
-func eventNamed(name string) (Event, bool) {
-	for _, e := range Events {
+func (c *Client) eventNamed(name string) (Event, bool) {
+	for _, e := range c.Events {
 		if e.Name == name {
 			return e, true
 		}
@@ -185,13 +185,13 @@ func isGroup(g *node, e Event, command string) bool {
 }
 
 // holdsOurs reports whether a group holds a hook of Reeve's.
-func holdsOurs(g *node) bool {
+func (c *Client) holdsOurs(g *node) bool {
 	hooks, _ := g.member("hooks")
 	if hooks == nil {
 		return false
 	}
 	for _, h := range hooks.kids {
-		if isOurs(h.value.str("command")) {
+		if c.isOurs(h.value.str("command")) {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func settings(t testing.TB) map[string]string {
 
 func add(t testing.TB, src string, exists bool) string {
 	t.Helper()
-	got, err := Add([]byte(src), exists, command)
+	got, err := Claude.Add([]byte(src), exists, command)
 	if err != nil {
 		t.Fatalf("add to %q: %v", src, err)
 	}
@@ -59,11 +59,11 @@ func TestInstallThenUninstallGivesBackTheSameBytes(t *testing.T) {
 			if with == src {
 				t.Fatal("nothing was added")
 			}
-			after, exists, err := Remove([]byte(with))
+			after, exists, err := Claude.Remove([]byte(with))
 			if err != nil || !exists || string(after) != src {
 				t.Errorf("add, then remove\n got %q (exists %v, %v)\nwant %q\nthrough %s", after, exists, err, src, with)
 			}
-			if again, exists, err := Remove(after); err != nil || !exists || string(again) != src {
+			if again, exists, err := Claude.Remove(after); err != nil || !exists || string(again) != src {
 				t.Errorf("removing what is not there changed it: %q %v", again, err)
 			}
 		})
@@ -75,7 +75,7 @@ func TestAFileThatWasNotThereIsGoneAgain(t *testing.T) {
 	if !json.Valid([]byte(with)) || !strings.HasSuffix(with, "}\n") {
 		t.Fatalf("new file:\n%s", with)
 	}
-	if after, exists, err := Remove([]byte(with)); err != nil || exists || after != nil {
+	if after, exists, err := Claude.Remove([]byte(with)); err != nil || exists || after != nil {
 		t.Errorf("remove gives %q, exists %v, %v", after, exists, err)
 	}
 }
@@ -91,7 +91,7 @@ func TestInstallTwiceIsInstallOnce(t *testing.T) {
 
 func TestAnOlderInstallationIsReplacedAndLeavesNothing(t *testing.T) {
 	for name, src := range settings(t) {
-		old, err := Add([]byte(src), true, older)
+		old, err := Claude.Add([]byte(src), true, older)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestTheHookIsAddedForEveryEventAndNothingElseChanges(t *testing.T) {
 	for name, src := range settings(t) {
 		before, after := decode(t, src), decode(t, add(t, src, true))
 		hooks := after["hooks"].(map[string]any)
-		for _, e := range Events {
+		for _, e := range Claude.Events {
 			groups := hooks[e.Name].([]any)
 			g := groups[len(groups)-1].(map[string]any)
 			want := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": float64(e.Timeout)}}}
@@ -204,7 +204,7 @@ func TestAReformattedFileLosesOnlyTheHook(t *testing.T) {
 		}
 		for _, indent := range []string{"  ", ""} {
 			again, _ := json.MarshalIndent(v, "", indent)
-			after, _, err := Remove(again)
+			after, _, err := Claude.Remove(again)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -223,7 +223,7 @@ func TestAHookThatSharesItsGroupIsTakenOutAlone(t *testing.T) {
 		`{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[` + ours + ` , ` + theirs + `]}]}}`:                  `{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[` + theirs + `]}]}}`,
 		`{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[` + theirs + `, /* ours */ ` + ours + `/* z */]}]}}`: `{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[` + theirs + ` /* ours */ /* z */]}]}}`,
 	} {
-		if got, _, err := Remove([]byte(src)); err != nil || string(got) != want {
+		if got, _, err := Claude.Remove([]byte(src)); err != nil || string(got) != want {
 			t.Errorf("remove from %s\n got %s (%v)\nwant %s", src, got, err, want)
 		}
 	}
@@ -271,7 +271,7 @@ func TestSettingsThatCannotBeReadAreRefusedWithThePlace(t *testing.T) {
 		strings.Repeat("[", 200) + "broken": "values nest deeper than 100",
 	}
 	for src, want := range tests {
-		if got, err := Add([]byte(src), true, command); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := Claude.Add([]byte(src), true, command); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("add to %.60q: %q, %v; want an error with %q", src, got, err, want)
 		}
 	}
@@ -280,23 +280,23 @@ func TestSettingsThatCannotBeReadAreRefusedWithThePlace(t *testing.T) {
 func TestTheCommandIsOneOfOursWhateverThePath(t *testing.T) {
 	for _, path := range []string{"/usr/bin/reeve", "/my tools/reeve", "/it's/reeve", `/a"b/re$eve`, "/`x`/reeve", "/ü/reeve"} {
 		for _, home := range []string{"", "/h o'me"} {
-			c, err := Command(path, home)
-			if err != nil || !isOurs(c) || !strings.HasSuffix(c, " hook claude || exit 2") {
-				t.Errorf("Command(%q, %q) = %q, %v", path, home, c, err)
+			c, err := Claude.Command(path, home)
+			if err != nil || !Claude.isOurs(c) || !strings.HasSuffix(c, " hook claude || exit 2") {
+				t.Errorf("Claude.Command(%q, %q) = %q, %v", path, home, c, err)
 			}
 		}
 	}
 	for _, c := range []string{"reeve hook claude", "echo hook claude || exit 2; true", "x && '/r' hook claude || exit 2 # no", "'/r' hook codex || exit 2", ""} {
-		if isOurs(c) {
+		if Claude.isOurs(c) {
 			t.Errorf("%q passes for ours", c)
 		}
 	}
 	for _, bad := range []string{"reeve", "/a\nb", "/${CLAUDE_PROJECT_DIR}/reeve", ""} {
-		if c, err := Command(bad, ""); err == nil {
-			t.Errorf("Command(%q) = %q", bad, c)
+		if c, err := Claude.Command(bad, ""); err == nil {
+			t.Errorf("Claude.Command(%q) = %q", bad, c)
 		}
 	}
-	if c, err := Command("/r", "relative"); err == nil {
+	if c, err := Claude.Command("/r", "relative"); err == nil {
 		t.Errorf("a relative REEVE_HOME gives %q", c)
 	}
 }

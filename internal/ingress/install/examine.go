@@ -1,34 +1,32 @@
 package install
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-// Examine reports what in one settings file of Claude Code would keep Reeve's
+// Examine reports what in one settings file of the client would keep Reeve's
 // hook from running or acts beside it. managed is true for a file that an
 // administrator placed. Each note is one sentence with the place; text that
 // cannot be read gives one note that says so. Nothing is changed.
-func Examine(file string, src []byte, managed bool) []string {
+func (c *Client) Examine(file string, src []byte, managed bool) []string {
 	root, err := read(src)
 	if err != nil {
-		return []string{fmt.Sprintf("%s: %v: Claude Code cannot load this file", file, err)}
+		return []string{fmt.Sprintf("%s: %v: %s cannot load this file", file, err, c.Product)}
 	}
 	if root == nil {
 		return nil
 	}
-	x := &examiner{file: file, src: src}
+	x := &examiner{client: c, file: file, src: src}
 	if l := root.loose; l != nil {
-		x.note(l.at, "%s; Claude Code loads nothing of a settings file that has one, hooks included", l.what)
+		x.note(l.at, "%s; %s loads nothing of a settings file that has one, hooks included", l.what, c.Product)
 	}
-	if root.isTrue("disableAllHooks") {
-		v, _ := root.member("disableAllHooks")
-		x.note(v.start, "disableAllHooks is true: no hook runs, and the gate is open")
-	}
-	if managed && root.isTrue("allowManagedHooksOnly") {
-		v, _ := root.member("allowManagedHooksOnly")
-		x.note(v.start, "allowManagedHooksOnly is true: only hooks of the managed settings run; ask the administrator to add Reeve's there")
+	if c == Claude {
+		x.switches(root, managed)
+	} else {
+		x.strangers(root)
 	}
 	hooks, _ := root.member("hooks")
 	for _, event := range []string{"PreToolUse", "PreSkillShellCommand", "PermissionRequest"} {
@@ -38,10 +36,35 @@ func Examine(file string, src []byte, managed bool) []string {
 	return x.notes
 }
 
+// switches reports the settings of Claude Code that turn hooks off.
+func (x *examiner) switches(root *node, managed bool) {
+	if root.isTrue("disableAllHooks") {
+		v, _ := root.member("disableAllHooks")
+		x.note(v.start, "disableAllHooks is true: no hook runs, and the gate is open")
+	}
+	if managed && root.isTrue("allowManagedHooksOnly") {
+		v, _ := root.member("allowManagedHooksOnly")
+		x.note(v.start, "allowManagedHooksOnly is true: only hooks of the managed settings run; ask the administrator to add Reeve's there")
+	}
+}
+
+// strangers reports what makes Codex 0.171 pass over a whole hooks.json.
+func (x *examiner) strangers(root *node) {
+	if bytes.HasPrefix(x.src, bom) {
+		x.note(0, "a byte order mark; Codex loads nothing of a file that has one, hooks included")
+	}
+	for _, k := range root.kids {
+		if k.name != "hooks" && k.name != "description" {
+			x.note(k.start, "%s; Codex loads nothing of a file with a name that it does not know, hooks included", strconv.Quote(k.name))
+		}
+	}
+}
+
 type examiner struct {
-	file  string
-	src   []byte
-	notes []string
+	client *Client
+	file   string
+	src    []byte
+	notes  []string
 }
 
 func (x *examiner) note(at int, format string, args ...any) {
@@ -61,7 +84,7 @@ func (x *examiner) groups(event string, groups *node) {
 			continue
 		}
 		for _, h := range hooks.kids {
-			if !isOurs(h.value.str("command")) {
+			if !x.client.isOurs(h.value.str("command")) {
 				x.foreign(event, h.value)
 			}
 		}
@@ -78,7 +101,7 @@ func (x *examiner) foreign(event string, h *node) {
 	}
 	says := "it cannot lift a denial of Reeve's, but it may rewrite a call after Reeve judged it"
 	if event == "PermissionRequest" {
-		says = "it may answer Claude Code's own questions; a denial of Reeve's comes first"
+		says = "it may answer " + x.client.Product + "'s own questions; a denial of Reeve's comes first"
 	}
 	if allows(h.str("command") + h.str("prompt")) {
 		says = "it seems to allow calls; " + says

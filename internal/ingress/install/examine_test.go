@@ -14,7 +14,7 @@ func TestWhatDisarmsTheHookIsReported(t *testing.T) {
 	}{
 		{"nothing", "{\n  \"model\": \"opus\"\n}", false, nil},
 		{"empty", "", false, nil},
-		{"our own hook", string(must(Add(nil, false, command))), false, nil},
+		{"our own hook", string(must(Claude.Add(nil, false, command))), false, nil},
 		{"hooks off", "{\n  \"disableAllHooks\": true\n}", false, []string{"f:2:22: disableAllHooks is true"}},
 		{"hooks on", `{"disableAllHooks": false}`, false, nil},
 		{"managed only", `{"allowManagedHooksOnly": true}`, true, []string{"f:1:27: allowManagedHooksOnly is true"}},
@@ -32,7 +32,7 @@ func TestWhatDisarmsTheHookIsReported(t *testing.T) {
 			[]string{`f:1:49: another hook runs at PreToolUse ("")`}},
 	}
 	for _, tt := range tests {
-		got := Examine("f", []byte(tt.src), tt.managed)
+		got := Claude.Examine("f", []byte(tt.src), tt.managed)
 		if !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
 			t.Errorf("%s\n got %q\nwant %q", tt.name, got, tt.want)
 		}

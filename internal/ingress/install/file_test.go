@@ -26,7 +26,7 @@ func install(t *testing.T, path string) error {
 	if err != nil {
 		return err
 	}
-	after, err := Add(f.Text, f.Exists, command)
+	after, err := Claude.Add(f.Text, f.Exists, command)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func uninstall(t *testing.T, path string) error {
 	if err != nil {
 		return err
 	}
-	after, exists, err := Remove(f.Text)
+	after, exists, err := Claude.Remove(f.Text)
 	if err != nil {
 		return err
 	}

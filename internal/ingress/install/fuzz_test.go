@@ -20,28 +20,28 @@ func FuzzSettings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		root, err := read(src)
 		checkReader(t, src, root, err)
-		with, err := Add(src, true, command)
+		with, err := Claude.Add(src, true, command)
 		if err != nil {
 			return
 		}
 		after, err := read(with)
-		if err != nil || !installed(after, command) {
+		if err != nil || !Claude.installed(after, command) {
 			t.Fatalf("add to %q gives %q (%v)", src, with, err)
 		}
 		if json.Valid(src) && !json.Valid(with) {
 			t.Fatalf("add to valid %q gives invalid %q", src, with)
 		}
-		if twice, err := Add(with, true, command); err != nil || !bytes.Equal(twice, with) {
+		if twice, err := Claude.Add(with, true, command); err != nil || !bytes.Equal(twice, with) {
 			t.Fatalf("a second time %q becomes %q (%v)", with, twice, err)
 		}
-		bare, exists, err := Remove(src)
+		bare, exists, err := Claude.Remove(src)
 		if err != nil || !exists || !bytes.Equal(bare, src) {
 			return // it had a hook of ours already
 		}
 		if root != nil && !reflect.DeepEqual(without(plain(after).(map[string]any)), without(plain(root).(map[string]any))) {
 			t.Fatalf("add to %q changed other values: %q", src, with)
 		}
-		back, exists, err := Remove(with)
+		back, exists, err := Claude.Remove(with)
 		if err != nil || !exists || !bytes.Equal(back, src) {
 			t.Fatalf("add to %q gives %q, and remove %q (exists %v, %v)", src, with, back, exists, err)
 		}

@@ -23,7 +23,7 @@ func TestTheRightSettingsFileIsChanged(t *testing.T) {
 		{"relative folder", map[string]string{"HOME": "/h", "CLAUDE_CONFIG_DIR": "c"}, true, ""},
 	}
 	for _, tt := range tests {
-		got, others, err := Locate(func(k string) string { return tt.env[k] }, "/w", tt.project)
+		got, others, err := Claude.Locate(func(k string) string { return tt.env[k] }, "/w", tt.project)
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -40,7 +40,7 @@ func TestTheOtherSettingsFilesAreLookedAtToo(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	got := ExamineAll("t", []byte("{}"), []Source{{Path: local}, {Path: filepath.Join(dir, "none")}, {Path: filepath.Join(dir, "folder")}})
+	got := Claude.ExamineAll("t", []byte("{}"), nil, []Source{{Path: local}, {Path: filepath.Join(dir, "none")}, {Path: filepath.Join(dir, "folder")}})
 	if len(got) != 2 || !strings.HasPrefix(got[0], local+":1:20: disableAllHooks") || !strings.Contains(got[1], "cannot be looked at") {
 		t.Errorf("notes are %q", got)
 	}

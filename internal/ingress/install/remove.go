@@ -5,7 +5,7 @@ import "bytes"
 // Remove takes Reeve's hooks, of every path, out of the text of a settings
 // file. exists is false where the file was only there for them. Text without
 // them comes back as it is. An error names line and column.
-func Remove(src []byte) (after []byte, exists bool, err error) {
+func (c *Client) Remove(src []byte) (after []byte, exists bool, err error) {
 	root, err := read(src)
 	if err != nil {
 		return nil, true, err
@@ -13,26 +13,27 @@ func Remove(src []byte) (after []byte, exists bool, err error) {
 	if root == nil || root.kind != '{' {
 		return src, true, nil
 	}
-	c := &cutter{src: src}
-	if gone := c.root(root); gone {
+	cut := &cutter{client: c, src: src}
+	if gone := cut.root(root); gone {
 		// Add laid a new file out over several lines and ended it with one
 		// line end, and an object for an empty file in one line.
 		if src[root.start+1] == ' ' {
-			c.spans = []span{{root.start, root.end, ""}}
+			cut.spans = []span{{root.start, root.end, ""}}
 		} else if root.start == 0 && string(src[root.end:]) == "\n" {
 			return nil, false, nil
 		} else {
-			c.spans = []span{{root.kids[0].start, root.kids[len(root.kids)-1].value.end, ""}}
+			cut.spans = []span{{root.kids[0].start, root.kids[len(root.kids)-1].value.end, ""}}
 		}
 	}
-	return splice(src, c.spans), true, nil
+	return splice(src, cut.spans), true, nil
 }
 
 // cutter collects what is cut. Each of its methods reports whether the whole
 // value goes, and then leaves the cut to the caller.
 type cutter struct {
-	src   []byte
-	spans []span
+	client *Client
+	src    []byte
+	spans  []span
 }
 
 func (c *cutter) root(root *node) bool {
@@ -57,8 +58,8 @@ func (c *cutter) group(g *node) bool {
 		return false
 	}
 	for _, h := range hooks.kids {
-		if !isOurs(h.value.str("command")) {
-			c.prune(hooks, func(k kid) bool { return isOurs(k.value.str("command")) })
+		if !c.client.isOurs(h.value.str("command")) {
+			c.prune(hooks, func(k kid) bool { return c.client.isOurs(k.value.str("command")) })
 			return false
 		}
 	}
