@@ -2,8 +2,10 @@ package jail
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,11 +20,19 @@ type agentCLI struct {
 	folder   string   // its state folder below the home directory
 	moved    string   // variable that moves the folder
 	starts   []string // in its folder, besides steering: what starts programs or configures the gate
-	private  []string // in its folder: scripts of one session, which another session's shell would run
+	private  []string // in its folder: scripts, programs and sockets of one session, which another session would run or be reached by
 	files    []string // in the home directory: settings it rewrites all the time; it gets a copy of its own
 	secrets  []string // in its folder: its own log-in, hidden where the folder is not granted
 	pass     []string // variables that pass to it: its keys, addresses and switches; * = any rest
 	set      []string // what makes it behave inside
+	nested   nested   // its own sandbox, which does not start inside ours
+}
+
+// nested is how a CLI is told to leave its own sandbox off.
+type nested struct {
+	off  []string // any of these, as an argument or in its settings, says so
+	in   string   // its settings, in its folder
+	note string   // for a person who has not said so
 }
 
 // steering are the names that start programs or configure the gate in any
@@ -48,8 +58,16 @@ var agentCLIs = []agentCLI{
 	},
 	{
 		program: "codex", packages: []string{"@openai/codex"}, folder: ".codex", moved: "CODEX_HOME",
-		starts: []string{"*.config.toml", "packages", "automations"}, secrets: []string{"auth.json"},
-		pass: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_API_KEY", "CODEX_HOME"},
+		starts: []string{"*.config.toml", "environments.toml", "packages", "automations"}, secrets: []string{"auth.json"},
+		// Of version 0.171.0: scripts that its shells source, the directory that
+		// it puts first into their PATH, plugins on their way in, and the
+		// sockets of the app server that a Codex outside shares.
+		private: []string{"shell_snapshots", "tmp", ".tmp", "app-server-control", "app-server-daemon"},
+		pass:    []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_API_KEY", "CODEX_HOME"},
+		nested: nested{
+			off: []string{"danger-full-access", "--dangerously-bypass-approvals-and-sandbox"}, in: "config.toml",
+			note: "Codex's own sandbox cannot start inside this one: give Codex -s danger-full-access, which here means no more than this boundary lets through (and --no-daemon at a terminal)",
+		},
 	},
 	{
 		program: "gemini", packages: []string{"@google/gemini-cli"}, folder: ".gemini",
@@ -114,6 +132,10 @@ func (p Profile) grantAgentState(plan *Plan, at Place, argv []string, r roots) {
 		}
 		plan.Write = append(plan.Write, real)
 		g := guard{plan: plan, root: real}
+		if started == &agentCLIs[i] {
+			cli.prepare(real)
+			cli.nest(plan, real, argv)
+		}
 		cli.close(g, real)
 		if git := filepath.Join(real, ".git"); exists(git) {
 			p.protectGit(g, git, r)
@@ -144,6 +166,40 @@ func (cli agentCLI) close(g guard, dir string) {
 	for _, name := range cli.private {
 		g.private(filepath.Join(dir, name))
 	}
+}
+
+// prepare makes the directories that the process gets its own of, in the
+// state folder of the CLI that is started, as the CLI would: one that appeared
+// during the run would have to be put aside after each.
+func (cli agentCLI) prepare(dir string) {
+	for _, name := range cli.private {
+		os.Mkdir(filepath.Join(dir, name), 0o700) // what fails is watched for
+	}
+}
+
+// nest says how the CLI's own sandbox is left off, where nobody has.
+func (cli agentCLI) nest(plan *Plan, dir string, argv []string) {
+	if cli.nested.note == "" {
+		return
+	}
+	settings := readSettings(filepath.Join(dir, cli.nested.in))
+	for _, word := range cli.nested.off {
+		if strings.Contains(settings, word) || slices.ContainsFunc(argv, func(arg string) bool { return strings.Contains(arg, word) }) {
+			return
+		}
+	}
+	plan.Notes = append(plan.Notes, cli.nested.note)
+}
+
+// readSettings is the beginning of a plain file, or nothing.
+func readSettings(path string) string {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(io.LimitReader(f, 1<<20)) // what cannot be read says nothing
+	return string(b)
 }
 
 func (cli agentCLI) closed() []string {

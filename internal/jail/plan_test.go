@@ -289,6 +289,40 @@ func TestAnAgentFolderThatIsTheWorkspaceKeepsItsSettings(t *testing.T) {
 	}
 }
 
+func TestCodexSharesNothingThatAnotherSessionWouldRun(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/.codex/config.toml", "home/.codex/hooks.json", "home/.codex/work.config.toml", "home/.codex/packages/x", "home/.codex/sessions/s.jsonl", "home/.codex/shell_snapshots/other.sh")
+	plan := h.plan(t, "agent", Options{Argv: []string{"/usr/bin/codex", "exec"}})
+	if got, want := under(h.home, plan.Private), []string{".codex/.tmp", ".codex/app-server-control", ".codex/app-server-daemon", ".codex/shell_snapshots", ".codex/tmp"}; !slices.Equal(got, want) {
+		t.Errorf("private %v, want %v", got, want)
+	}
+	if got, want := under(h.home, plan.Protect), []string{".codex/config.toml", ".codex/hooks.json", ".codex/packages", ".codex/work.config.toml"}; !slices.Equal(got, want) {
+		t.Errorf("protected %v, want %v", got, want)
+	}
+	for _, want := range []string{"environments.toml", "automations", "rules", "skills", "plugins", "*.config.toml"} {
+		if !slices.Contains(plan.Absent, filepath.Join(h.home, ".codex", want)) {
+			t.Errorf("%s is not watched for", want)
+		}
+	}
+}
+
+func TestCodexIsToldThatItsOwnSandboxDoesNotStartInside(t *testing.T) {
+	told := func(settings string, argv ...string) bool {
+		h := newHouse(t)
+		h.put(t, "home/.codex/sessions/s.jsonl")
+		if err := os.WriteFile(filepath.Join(h.home, ".codex", "config.toml"), []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(h.plan(t, "agent", Options{Argv: argv}).Notes, func(n string) bool { return strings.Contains(n, "danger-full-access") })
+	}
+	if !told("", "codex", "-s", "workspace-write") || !told("sandbox_mode = \"read-only\"\n", "npx", "@openai/codex") {
+		t.Error("nobody is told")
+	}
+	if told("", "codex", "-s", "danger-full-access") || told("sandbox_mode = \"danger-full-access\"\n", "codex") || told("", "claude") {
+		t.Error("a person who knows it, or who starts another program, is told")
+	}
+}
+
 func TestTheStartedCLIHasItsFolderAtItsFirstStart(t *testing.T) {
 	h := newHouse(t)
 	if plan := h.plan(t, "agent", Options{Argv: []string{"make"}}); len(plan.Write) != 0 {
