@@ -105,15 +105,16 @@ func TestOnlyASilentRegistryExcusesClaudeCode(t *testing.T) {
 	}
 }
 
-// desk is one installation of Reeve with Claude Code behind it and a scripted
+// desk is one installation of Reeve with an agent behind it and a scripted
 // model behind that.
 type desk struct {
 	t       *testing.T
 	bin     string // reeve, as installed in the hook
+	actor   string // as the record names the agent
 	claude  string
 	root    string // holds everything
 	work    string // the workspace
-	config  string // Claude Code's settings folder
+	config  string // the agent's settings folder
 	state   string // Reeve's state
 	env     []string
 	outside string // a folder that no session may write
@@ -129,13 +130,23 @@ func newDesk(t *testing.T, policy, conf string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := bareDesk(t, ".claude", policy, conf)
+	d.claude, d.actor = program, "hook:claude"
+	d.env = append(d.env, "CLAUDE_CONFIG_DIR="+d.config, "ANTHROPIC_API_KEY=scripted", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	return d
+}
+
+// bareDesk is one without an agent; folder is the agent's settings folder in
+// the home directory.
+func bareDesk(t *testing.T, folder, policy, conf string) *desk {
+	t.Helper()
 	bin, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	root := shortDir(t)
-	d := &desk{t: t, bin: bin, claude: program, root: root,
-		work: filepath.Join(root, "work"), config: filepath.Join(root, "home", ".claude"), state: filepath.Join(root, "rh", "state")}
+	d := &desk{t: t, bin: bin, root: root,
+		work: filepath.Join(root, "work"), config: filepath.Join(root, "home", folder), state: filepath.Join(root, "rh", "state")}
 	for _, dir := range []string{d.work, d.config, filepath.Join(root, "rh", "config"), d.state} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -147,8 +158,7 @@ func newDesk(t *testing.T, policy, conf string) *desk {
 		}
 	}
 	d.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "REEVE_HOME=" + filepath.Join(root, "rh"), "XDG_RUNTIME_DIR=" + root,
-		"CLAUDE_CONFIG_DIR=" + d.config, "ANTHROPIC_API_KEY=scripted", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "TERM=dumb",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "REEVE_HOME=" + filepath.Join(root, "rh"), "XDG_RUNTIME_DIR=" + root, "TERM=dumb",
 	}
 	t.Cleanup(d.down)
 	return d
@@ -350,7 +360,7 @@ func (d *desk) recorded(want map[string]string) {
 				continue
 			}
 			found = true
-			if got := row.Decision + " " + row.Status; got != outcome || row.Actor != "hook:claude" || row.Channel != "hook" {
+			if got := row.Decision + " " + row.Status; got != outcome || row.Actor != d.actor || row.Channel != "hook" {
 				d.t.Errorf("%s is recorded as %q (%+v), want %q", call, got, row, outcome)
 			}
 		}
