@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,20 +21,68 @@ import (
 	"github.com/reeve-gate/reeve/internal/openaitest"
 )
 
-var errNoCodex = errors.New("Codex cannot be had here")
-
-// codexProgram is the real Codex: $REEVE_CODEX, else the tested version, which
-// script/codex installs from npm.
+// codexProgram is the real Codex: $REEVE_CODEX, else the tested version.
 var codexProgram = sync.OnceValues(func() (string, error) {
 	if at := os.Getenv("REEVE_CODEX"); at != "" {
 		return at, nil
 	}
-	out, err := exec.Command("../../script/codex").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %v: %.200s", errNoCodex, err, out)
-	}
-	return strings.TrimSpace(string(out)), nil
+	return installCodex()
 })
+
+// installCodex has script/codex fetch the tested version from npm, where it is
+// not there yet.
+func installCodex(env ...string) (string, error) {
+	cmd := exec.Command("../../script/codex")
+	cmd.Env = append(os.Environ(), env...)
+	var says bytes.Buffer
+	cmd.Stderr = &says
+	out, err := cmd.Output()
+	switch {
+	case err == nil:
+		return strings.TrimSpace(string(out)), nil
+	case strings.Contains(says.String(), "codex: npm is missing"):
+		return "", errNoNPM
+	case unreachable.Match(says.Bytes()):
+		return "", fmt.Errorf("%w: %.200s", errNoRegistry, says.Bytes())
+	}
+	return "", fmt.Errorf("script/codex: %w\n%s", err, says.Bytes())
+}
+
+// TestOnlyASilentRegistryExcusesCodex: a registry that answers and has not got
+// it, and a package with another digest, are failures.
+func TestOnlyASilentRegistryExcusesCodex(t *testing.T) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip(errNoNPM)
+	}
+	answers := httptest.NewServer(http.NotFoundHandler())
+	defer answers.Close()
+	fresh := func(more ...string) []string {
+		return append([]string{"XDG_CACHE_HOME=" + t.TempDir(), "npm_config_cache=" + t.TempDir(), "npm_config_fetch_retries=0"}, more...)
+	}
+	if _, err := installCodex(fresh("npm_config_registry=http://127.0.0.1:1")...); !errors.Is(err, errNoRegistry) {
+		t.Errorf("nobody listens: %v, want %v", err, errNoRegistry)
+	}
+	if _, err := installCodex(fresh("npm_config_registry=" + answers.URL)...); err == nil || errors.Is(err, errNoRegistry) {
+		t.Errorf("a registry without it: %v, want a failure", err)
+	}
+	versions, err := os.ReadFile("../../script/codex.version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := strings.Fields(strings.Split(string(versions), "\n")[1])
+	for digest, good := range map[string]bool{main[1]: true, "sha512-AAAA": false} {
+		bin := t.TempDir()
+		npm := "#!/bin/sh\nwhile [ \"$1\" != --prefix ]; do shift; done\nmkdir -p \"$2/node_modules/.bin\"\n: > \"$2/node_modules/.bin/codex\"\nchmod +x \"$2/node_modules/.bin/codex\"\n" +
+			"echo '{\"packages\":{\"node_modules/" + main[0] + "\":{\"integrity\":\"" + digest + "\"}}}' > \"$2/node_modules/.package-lock.json\"\n"
+		if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(npm), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		at, err := installCodex(fresh("PATH=" + bin + ":" + os.Getenv("PATH"))...)
+		if (err == nil) != good || errors.Is(err, errNoRegistry) || !good && !strings.Contains(err.Error(), "which script/codex.version does not name") {
+			t.Errorf("a package with digest %s: %q, %v; want it taken: %v", digest, at, err, good)
+		}
+	}
+}
 
 // codexDesk is a desk with Codex. The model is one whose tools are called one
 // by one; codeMode is one whose tools a script calls.
@@ -51,7 +101,7 @@ const (
 func newCodexDesk(t *testing.T, policy, conf string) *codexDesk {
 	t.Helper()
 	program, err := codexProgram()
-	if errors.Is(err, errNoCodex) {
+	if errors.Is(err, errNoRegistry) || errors.Is(err, errNoNPM) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -170,7 +220,7 @@ func TestCodexWorksInsideTheGate(t *testing.T) {
 	if !strings.Contains(q.Preview, "touch asked.out") || q.Actor != "hook:codex" {
 		t.Errorf("question = %+v", q)
 	}
-	d.reeve("approvals", "allow", q.ID)
+	d.says("approvals", "allow", q.ID)
 	d.wait(r)
 
 	for id, file := range map[string]string{"call_allowed": "allowed.out", "call_asked": "asked.out", "call_patch": "allowed.patch"} {

@@ -103,7 +103,7 @@ var AgentStateDirs = []string{".claude", ".codex", ".gemini", ".aider"}
 // for any part of one name.
 var AgentStatePinned = []string{
 	"settings*.json", "managed-settings*", "hooks", "hooks.json", "plugins", "commands", "agents", "skills", "local",
-	"config.toml", "config*.toml", "managed_config.toml", "requirements.toml", "rules", "mcp*.json", ".mcp.json",
+	"config.toml", "config*.toml", "*.config.toml", "environments.toml", "managed_config.toml", "requirements.toml", "rules", "mcp*.json", ".mcp.json",
 	"extensions", "policies", "trustedFolders.json", "aider.conf.yml", ".aider.conf.yml",
 }
 
@@ -111,7 +111,7 @@ var AgentStatePinned = []string{
 // hook that puts it behind the gate, or what loads further hooks. The other
 // pinned entries steer programs and are protected, which a person may allow.
 var gateEntries = []string{
-	"settings*.json", "managed-settings*", "hooks", "hooks.json", "plugins", "config.toml", "config*.toml", "managed_config.toml", "requirements.toml",
+	"settings*.json", "managed-settings*", "hooks", "hooks.json", "plugins", "config.toml", "config*.toml", "*.config.toml", "managed_config.toml", "requirements.toml",
 }
 
 // Protected reports whether any part of a slash-separated path, absolute or
