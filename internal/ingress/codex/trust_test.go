@@ -121,7 +121,8 @@ func TestAConfigThatCannotBeReadOrAddedToIsRefusedWithTheLine(t *testing.T) {
 	}
 }
 
-// The digests and keys are those that Codex 0.171.0 showed for these hooks.
+// The digests and keys are those that Codex 0.171.0 shows for these hooks
+// (hooks/list of codex app-server).
 func TestADigestIsTheOneThatCodexMakes(t *testing.T) {
 	all := "*"
 	for _, tt := range []struct {
@@ -130,9 +131,9 @@ func TestADigestIsTheOneThatCodexMakes(t *testing.T) {
 		timeout        int
 		want           string
 	}{
-		{"PreToolUse", "/tmp/cx/hook.sh pre", &all, 600, "sha256:7adeabbd29cc957b8f5e31cd469a84273f00a526ee97832e7dd5acea81027d54"},
-		{"PostToolUse", "/tmp/cx/hook.sh post", &all, 600, "sha256:9ccfc586e350750cf28160ffbc6928f4e873507fc06c0ac95986a758ba0209dd"},
-		{"SessionEnd", "/tmp/cx/hook.sh end", nil, 1, "sha256:3a37ab1648ac374a58d87495032228f77189dfd1d34114ceaeb4e4bab3744c7f"},
+		{"PreToolUse", "/usr/local/bin/hook pre", &all, 600, "sha256:1fb25df91d1dfd76de99a749a533ea626ee7225a108a677f682bcb51a84572a5"},
+		{"PostToolUse", "/usr/local/bin/hook post 'ü' && true", &all, 60, "sha256:a35ef669ada3298db37befe0586b73491c6309013342377fb4bd4acbc1b81d7e"},
+		{"SessionEnd", "/usr/local/bin/hook end", nil, 3, "sha256:a867b14b32fd7db6c625c902d9d9a3496c166236d1dcd6ffcc34eabd227ca6a9"},
 	} {
 		if got := Digest(tt.event, tt.matcher, tt.command, tt.timeout); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.event, got, tt.want)
