@@ -95,6 +95,7 @@ jail/first       net exec   : jail/orders
 jail/forge       exec       :
 jail/cell        exec part  : reeve jail jail/orders jail/seccomp jail/limit jail/group
 jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit jail/trusted
+jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group
 jail/probe       net exec   : reeve permit jail
