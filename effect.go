@@ -44,8 +44,16 @@ type Effect struct {
 
 	Host string // lower-case name or address literal
 	Port int    // 0 = any
+	Dial *Dial  // for connect: we make the connection ourselves; nil where a program or a client only names the host
 
 	Why string // for people: what makes the effect unknown or external
+}
+
+// Dial is what is known of a connection that Reeve's own proxy makes, so that
+// host and port are what is reached and not what a program says of itself.
+type Dial struct {
+	Closed string // why the address, a literal, is not the public internet's: only a rule that spells it with its port opens it; "" for names and public addresses
+	Own    bool   // the service that the session's own agent is made of: what it says is the agent's own word
 }
 
 // PathFacts is what the disk said of one path when the call was judged. The

@@ -34,7 +34,7 @@ func From(source string, effects []reeve.Effect) Taint {
 		case reeve.EffectReadSecret, reeve.EffectUseSecret:
 			t.Private = true
 		case reeve.EffectConnect:
-			t.Untrusted = true
+			t.Untrusted = t.Untrusted || !own(e)
 		}
 	}
 	return t
@@ -51,6 +51,10 @@ func outside(source string) bool {
 	return false
 }
 
+// own reports whether a connection is the agent's to the service that it is
+// made of: its answers are the agent's words, and the agent is what is judged.
+func own(e *reeve.Effect) bool { return e.Dial != nil && e.Dial.Own }
+
 // Check returns the reason why a call with these effects needs a person's
 // word in a session with this taint, or "".
 func Check(t Taint, effects []reeve.Effect) string {
@@ -62,6 +66,9 @@ func Check(t Taint, effects []reeve.Effect) string {
 		case reeve.EffectExternal:
 			return "this session has read text from outside and private data, and this would send something out"
 		case reeve.EffectConnect:
+			if own(e) {
+				continue // whatever the agent knows went there already
+			}
 			return "this session has read text from outside and private data, and this would connect to " + e.Host
 		case reeve.EffectRun:
 			if e.Command != nil && e.Command.Marks.Any(reeve.CommandExternal|reeve.CommandLeaves) {

@@ -11,6 +11,8 @@ func TestSendingOutIsAskedForOnlyAfterBothKindsOfReading(t *testing.T) {
 	fetch := []reeve.Effect{{Kind: reeve.EffectConnect, Host: "example.com"}}
 	push := []reeve.Effect{{Kind: reeve.EffectRun, Command: &reeve.Command{
 		Words: []reeve.Word{{Text: "git", Known: true}, {Text: "push", Known: true}}, Marks: reeve.CommandExternal}}}
+	service := []reeve.Effect{{Kind: reeve.EffectConnect, Host: "api.example", Port: 443, Dial: &reeve.Dial{Own: true}}}
+	dialled := []reeve.Effect{{Kind: reeve.EffectConnect, Host: "x.example", Port: 443, Dial: &reeve.Dial{}}}
 	null := []reeve.Effect{{Kind: reeve.EffectRead, Path: "/dev/null", Facts: reeve.PathFacts{Marks: reeve.PathDevice}}}
 
 	for _, c := range []struct {
@@ -26,6 +28,9 @@ func TestSendingOutIsAskedForOnlyAfterBothKindsOfReading(t *testing.T) {
 		{"both, then push", []Taint{From("native", fetch), From("native", read)}, push, true},
 		{"both, then fetch", []Taint{From("native", read), From("native", fetch)}, fetch, true},
 		{"both, then read", []Taint{From("native", read), From("native", fetch)}, read, false},
+		{"the agent's own service brings nothing from outside", []Taint{From("native", service), From("native", read)}, push, false},
+		{"and gets nothing that it did not have", []Taint{From("native", fetch), From("native", read)}, service, false},
+		{"another connection of ours", []Taint{From("native", dialled), From("native", read)}, dialled, true},
 		{"a device is not private", []Taint{From("native", null), From("native", fetch)}, push, false},
 		{"a secret is private", []Taint{From("native", []reeve.Effect{{Kind: reeve.EffectUseSecret}}), From("native", fetch)}, []reeve.Effect{{Kind: reeve.EffectExternal}}, true},
 	} {

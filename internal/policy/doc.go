@@ -37,9 +37,15 @@
 // a literal start. Claude Code's names (Bash, Read, Edit, Write, WebFetch,
 // mcp__server, mcp__server__tool) mean what they mean there: Edit covers every
 // tool that writes. host(bash(PATTERN)) is permission to leave the sandbox.
-// Patterns are those of package match; web takes domain:HOST; on a tool that
-// has neither path nor command, KEY:TEXT speaks of one argument, in deny and
-// ask only.
+// Patterns are those of package match; web takes domain:HOST or
+// domain:HOST:PORT; on a tool that has neither path nor command, KEY:TEXT speaks
+// of one argument, in deny and ask only.
+//
+// Where Reeve makes the connection itself (the proxy of reeve run), an allow
+// without a port covers the ports 80 and 443, and one with a port lets anything
+// be spoken there; deny and ask without a port cover every port. An address of
+// this machine or of its network is opened by no pattern, but only by a rule
+// that spells it with its port.
 //
 // # The order
 //

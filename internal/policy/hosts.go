@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/policy/match"
 	"github.com/reeve-gate/reeve/internal/policy/rule"
@@ -10,7 +13,7 @@ import (
 // host judges one connection. No tier opens a host: what no rule speaks of
 // goes to the default (amendment 23).
 func (j *judge) host(e *reeve.Effect) {
-	subject := "connect to " + e.Host
+	subject := "connect to " + hostOf(e)
 	column := reeve.ColumnTool
 	switch {
 	case j.in.Class == tool.ClassBash:
@@ -20,7 +23,7 @@ func (j *judge) host(e *reeve.Effect) {
 	}
 	host, clean := match.CleanHost(e.Host)
 	for _, v := range [...]reeve.Verdict{reeve.Deny, reeve.Ask} {
-		r := j.find(j.set.lists[v].hosts, subject, func(r *rule.Rule) bool { return r.Site.Wide(host) })
+		r := j.find(j.set.lists[v].hosts, subject, func(r *rule.Rule) bool { return r.Site.Wide(host, e.Port) })
 		if r != nil {
 			j.add(j.by(r, subject, column))
 			return
@@ -35,15 +38,55 @@ func (j *judge) host(e *reeve.Effect) {
 		j.add(f)
 		return
 	}
-	if r := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Narrow(host) }); r != nil {
-		j.add(j.by(r, subject, column))
+	if e.Dial != nil && e.Dial.Closed != "" {
+		j.closedHost(e, host, subject, column)
 		return
+	}
+	covers := func(r *rule.Rule) bool { return r.Site.Narrow(host, e.Port, e.Dial != nil) }
+	named := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Port() != 0 && covers(r) })
+	if r := named; r != nil || e.Dial == nil || e.Port == 80 || e.Port == 443 {
+		if r == nil {
+			r = j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Port() == 0 && covers(r) })
+		}
+		if r != nil {
+			f := j.by(r, subject, column)
+			f.port = named != nil
+			j.add(f)
+			return
+		}
 	}
 	if f, ok := j.covered(subject, column); ok {
 		j.add(f)
 		return
 	}
 	j.add(j.byDefault(subject, column, true))
+}
+
+// closedHost judges a connection to an address of this machine, of its network
+// or of none: only a rule that spells the address and its port opens it, no
+// pattern, no tool's own rule and no default (amendment 23).
+func (j *judge) closedHost(e *reeve.Effect, host, subject string, column reeve.Column) {
+	r := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Spells(host, e.Port) })
+	if r != nil {
+		f := j.by(r, subject, column)
+		f.port = true
+		j.add(f)
+		return
+	}
+	j.add(finding{verdict: reeve.Deny, column: column, subject: subject, rule: "closed address", source: builtIn, explicit: true,
+		reason: e.Host + " is " + e.Dial.Closed + ": only a rule that spells it with its port opens it"})
+}
+
+// hostOf is a host with its port, where we know what is dialled.
+func hostOf(e *reeve.Effect) string {
+	if e.Dial == nil {
+		return e.Host
+	}
+	host := e.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(e.Port)
 }
 
 // other judges an effect that is neither a path, a command nor a host. The

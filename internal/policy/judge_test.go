@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/tool"
 )
 
 const a55 = `{"deny":["bash(rm -rf*)","write(**/.env*)"],"ask":["bash(git push*)","bash(npm publish*)"],
@@ -371,6 +372,62 @@ ask = ["web(domain:ask.example.com)"]`, []verdictCase{
 		{"by a command, denied", call("bash", run("curl evil.com"), connect("evil.com")), reeve.Deny, ""},
 		{"tier read opens no host", withTier(call("webfetch", connect("x.org")), reeve.TierRead), reeve.Ask, "default"},
 	})
+}
+
+// dialled is a connection that we make ourselves.
+func dialled(host string, port int, closed string) *Input {
+	return withClass(call("connect", reeve.Effect{Kind: reeve.EffectConnect, Host: host, Port: port, Dial: &reeve.Dial{Closed: closed}}), tool.ClassWeb)
+}
+
+func withClass(in *Input, c tool.Class) *Input { in.Class = c; return in }
+
+func TestWhatIsDialledNeedsItsPort(t *testing.T) {
+	verdicts(t, `allow = ["web(domain:a.example)", "web(domain:b.example:22)", "web(domain:*.c.example:8443)", "web(domain:a.example:443)"]
+deny = ["web(domain:*:25)", "web(domain:d.example)"]
+ask = ["web(domain:a.example:81)"]`, []verdictCase{
+		{"https", dialled("a.example", 443, ""), reeve.Allow, "web(domain:a.example:443)"},
+		{"http", dialled("a.example", 80, ""), reeve.Allow, "web(domain:a.example)"},
+		{"another port", dialled("a.example", 8080, ""), reeve.Ask, "default"},
+		{"a port that is asked about", dialled("a.example", 81, ""), reeve.Ask, "web(domain:a.example:81)"},
+		{"a port that a rule names", dialled("b.example", 22, ""), reeve.Allow, "web(domain:b.example:22)"},
+		{"the web's port where another is named", dialled("b.example", 443, ""), reeve.Ask, "default"},
+		{"below", dialled("x.c.example", 8443, ""), reeve.Allow, "web(domain:*.c.example:8443)"},
+		{"a port that is closed", dialled("a.example", 25, ""), reeve.Deny, "web(domain:*:25)"},
+		{"a host that is closed, any port", dialled("d.example", 9999, ""), reeve.Deny, "web(domain:d.example)"},
+		{"what a client says of itself", call("webfetch", reeve.Effect{Kind: reeve.EffectConnect, Host: "a.example", Port: 8080}), reeve.Allow, "web(domain:a.example)"},
+	})
+}
+
+func TestAClosedAddressIsOpenedByARuleThatSpellsItOnly(t *testing.T) {
+	verdicts(t, `allow = ["web(*)", "web(domain:127.0.0.1)", "web(domain:127.0.0.1:3000)", "web(domain:*:4000)", "connect"]
+deny = ["web(domain:10.0.0.1:80)"]
+ask = ["web(domain:10.0.0.2:80)"]
+default = "allow"`, []verdictCase{
+		{"spelled", dialled("127.0.0.1", 3000, "this machine's loopback"), reeve.Allow, "web(domain:127.0.0.1:3000)"},
+		{"another port", dialled("127.0.0.1", 80, "this machine's loopback"), reeve.Deny, "closed address"},
+		{"a star with the port", dialled("127.0.0.1", 4000, "this machine's loopback"), reeve.Deny, "closed address"},
+		{"a neighbour", dialled("192.168.1.1", 443, "a private network"), reeve.Deny, "closed address"},
+		{"a rule denies", dialled("10.0.0.1", 80, "a private network"), reeve.Deny, "web(domain:10.0.0.1:80)"},
+		{"a rule asks", dialled("10.0.0.2", 80, "a private network"), reeve.Ask, "web(domain:10.0.0.2:80)"},
+		{"a public address", dialled("93.184.215.14", 443, ""), reeve.Allow, "web(*)"},
+		{"by the catalog", catalogAuto(dialled("127.0.0.1", 80, "this machine's loopback")), reeve.Deny, "closed address"},
+	})
+}
+
+func catalogAuto(in *Input) *Input { in.Facts.Catalog = reeve.CatalogAuto; return in }
+
+func TestADecisionSaysWhetherItsRuleNamesThePort(t *testing.T) {
+	set := Join(layer(t, `allow = ["web(domain:a.example)", "web(domain:b.example)", "web(domain:b.example:443)", "web(domain:127.0.0.1:80)"]`))
+	for _, c := range []struct {
+		in   *Input
+		want bool
+	}{
+		{dialled("a.example", 443, ""), false}, {dialled("b.example", 443, ""), true}, {dialled("b.example", 80, ""), false}, {dialled("127.0.0.1", 80, "loopback"), true}, {dialled("x.example", 443, ""), false},
+	} {
+		if d := set.Judge(c.in); d.Port != c.want {
+			t.Errorf("%s by %s: names the port %v", c.in.Effects[0].String(), d.Rule, d.Port)
+		}
+	}
 }
 
 func TestToolNamesMatchWithoutCaseAndWithStars(t *testing.T) {

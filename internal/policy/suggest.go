@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -45,6 +46,12 @@ func Suggest(in *Input) (rule string, ok bool) {
 		return suggestPath(one, &in.Facts)
 	case reeve.EffectConnect:
 		host, clean := match.CleanHost(one.Host)
+		if one.Dial != nil && one.Port != 80 && one.Port != 443 {
+			if strings.Contains(host, ":") {
+				host = "[" + host + "]"
+			}
+			host += ":" + strconv.Itoa(one.Port)
+		}
 		return "web(domain:" + host + ")", clean
 	}
 	return "", false

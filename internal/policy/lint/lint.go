@@ -107,9 +107,7 @@ func covers(wide, r *rule.Rule) bool {
 	case r.Path != nil:
 		return coversPath(wide.Path, r.Inside)
 	case r.Site != nil:
-		host := strings.TrimPrefix(strings.TrimSpace(r.Inside), "domain:")
-		sub, starred := strings.CutPrefix(host, "*.")
-		return wide.Site.Wide(sub) && (!starred || wide.Site.Wide("x."+sub))
+		return wide.Site.Covers(r.Site, wide.Verdict == reeve.Allow)
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/reeve-gate/reeve/internal/policy/suffix"
@@ -13,20 +14,27 @@ type Host struct {
 	all  bool
 	sub  bool   // *.name
 	name string // lower case, ASCII form; without the star
+	port int    // 0 = none is named
 }
 
-// ParseHost compiles a pattern: a name, an address, "*.name", or "*".
+// ParseHost compiles a pattern: a name, an address, "*.name", or "*", each with
+// a port behind a colon or without one. An IPv6 address with a port stands in
+// brackets.
 func ParseHost(pattern string) (Host, error) {
-	p := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(pattern)), ".")
-	if p == "*" {
-		return Host{all: true}, nil
+	p, port, err := SplitPort(strings.ToLower(strings.TrimSpace(pattern)))
+	if err != nil {
+		return Host{}, err
 	}
-	h := Host{name: p}
+	p = strings.TrimSuffix(p, ".")
+	if p == "*" {
+		return Host{all: true, port: port}, nil
+	}
+	h := Host{name: p, port: port}
 	if h.name, h.sub = strings.CutPrefix(p, "*."); h.sub && strings.Contains(h.name, "*") || !h.sub && strings.Contains(p, "*") {
 		return h, fmt.Errorf("in a host pattern a star may only stand first, as in *.example.com")
 	}
 	if strings.ContainsAny(h.name, "/:@ ") && !isAddress(h.name) {
-		return h, fmt.Errorf("%q is not a host name: leave out scheme, port and path", pattern)
+		return h, fmt.Errorf("%q is not a host name: leave out scheme and path", pattern)
 	}
 	if isAddress(h.name) {
 		if h.sub {
@@ -81,18 +89,64 @@ func CleanHost(host string) (string, bool) {
 // All reports whether the pattern is every host.
 func (h *Host) All() bool { return h.all }
 
-// Wide reports whether host, as [CleanHost] gives it, is meant by a deny or an
-// ask.
-func (h *Host) Wide(host string) bool {
-	return h.all || host == h.name || h.sub && below(host, h.name)
+// SplitPort takes HOST:PORT apart; the port is 0 where none is written. An IPv6
+// address without brackets has none.
+func SplitPort(s string) (host string, port int, err error) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 || strings.HasSuffix(s, "]") || strings.Contains(s[:i], ":") && !strings.HasPrefix(s, "[") || strings.Contains(s, "/") {
+		return s, 0, nil
+	}
+	port, err = strconv.Atoi(s[i+1:])
+	if err != nil || port < 1 || port > 65535 || s[i+1] == '+' {
+		return "", 0, fmt.Errorf("%q has no port between 1 and 65535 behind its colon", s)
+	}
+	return s[:i], port, nil
 }
 
-// Narrow reports whether an allow covers host, as [CleanHost] gives it.
-func (h *Host) Narrow(host string) bool {
-	if h.sub {
+// Port is the port that the pattern names, or 0.
+func (h *Host) Port() int { return h.port }
+
+// Wide reports whether host, as [CleanHost] gives it, is meant by a deny or an
+// ask. A port of 0 is not known, and could be each.
+func (h *Host) Wide(host string, port int) bool {
+	return (h.port == 0 || port == 0 || h.port == port) && (h.all || host == h.name || h.sub && below(host, h.name))
+}
+
+// Narrow reports whether an allow covers host, as [CleanHost] gives it. Where
+// dialled is set, the port is the one that is connected to, and a pattern that
+// names none covers 80 and 443, the web's; what a program or a client says of
+// itself is covered whatever port it names.
+func (h *Host) Narrow(host string, port int, dialled bool) bool {
+	switch {
+	case h.port != 0 && h.port != port, h.port == 0 && dialled && port != 80 && port != 443:
+		return false
+	case h.sub:
 		return below(host, h.name)
 	}
 	return h.all || host == h.name
+}
+
+// Spells reports whether the pattern is this very host with this very port.
+func (h *Host) Spells(host string, port int) bool {
+	return !h.all && !h.sub && h.port != 0 && h.port == port && h.name == host
+}
+
+// Covers reports whether everything that o means is meant by h too; narrow for
+// allows, of which one without a port does not cover every port.
+func (h *Host) Covers(o *Host, narrow bool) bool {
+	switch {
+	case h.port != 0 && h.port != o.port, h.port == 0 && o.port != 0 && narrow && o.port != 80 && o.port != 443:
+		return false
+	case h.all:
+		return true
+	case o.all:
+		return false
+	case h.sub && !narrow:
+		return o.name == h.name || below(o.name, h.name)
+	case h.sub:
+		return o.name == h.name && o.sub || below(o.name, h.name)
+	}
+	return h.name == o.name && !o.sub
 }
 
 func below(host, name string) bool {

@@ -228,10 +228,10 @@ func TestHostPatternsAreNarrowInAllowAndWideInDeny(t *testing.T) {
 		if !clean {
 			t.Errorf("%q is not clean", c.host)
 		}
-		if got := h.Wide(host); got != c.wide {
+		if got := h.Wide(host, 0); got != c.wide {
 			t.Errorf("%q wide on %s: %v", c.pattern, c.host, got)
 		}
-		if got := h.Narrow(host); got != c.narrow {
+		if got := h.Narrow(host, 0, false); got != c.narrow {
 			t.Errorf("%q narrow on %s: %v", c.pattern, c.host, got)
 		}
 	}
@@ -242,8 +242,65 @@ func TestHostPatternsAreNarrowInAllowAndWideInDeny(t *testing.T) {
 	}
 }
 
+func TestHostPatternsMayNameAPort(t *testing.T) {
+	for _, c := range []struct {
+		pattern, host             string
+		port                      int
+		wide, named, dial, spells bool // named: an allow for what a program names; dial: for what is dialled
+	}{
+		{"example.com", "example.com", 443, true, true, true, false},
+		{"example.com", "example.com", 80, true, true, true, false},
+		{"example.com", "example.com", 8443, true, true, false, false},
+		{"example.com", "example.com", 0, true, true, false, false},
+		{"example.com:8443", "example.com", 8443, true, true, true, true},
+		{"example.com:8443", "example.com", 443, false, false, false, false},
+		{"example.com:8443", "example.com", 0, true, false, false, false},
+		{"example.com.:22", "example.com", 22, true, true, true, true},
+		{"*.example.com:22", "a.example.com", 22, true, true, true, false},
+		{"*.example.com:22", "example.com", 22, true, false, false, false},
+		{"*:25", "a.example", 25, true, true, true, false},
+		{"*:25", "a.example", 443, false, false, false, false},
+		{"*", "a.example", 25, true, true, false, false},
+		{"*", "a.example", 443, true, true, true, false},
+		{"127.0.0.1:3000", "127.0.0.1", 3000, true, true, true, true},
+		{"127.0.0.1", "127.0.0.1", 80, true, true, true, false},
+		{"[::1]:3000", "::1", 3000, true, true, true, true},
+		{"::1", "::1", 443, true, true, true, false},
+		{"[::ffff:127.0.0.1]:3000", "127.0.0.1", 3000, true, true, true, true},
+	} {
+		h, err := ParseHost(c.pattern)
+		if err != nil {
+			t.Errorf("%q: %v", c.pattern, err)
+			continue
+		}
+		if w, n, d, s := h.Wide(c.host, c.port), h.Narrow(c.host, c.port, false), h.Narrow(c.host, c.port, true), h.Spells(c.host, c.port); w != c.wide || n != c.named || d != c.dial || s != c.spells {
+			t.Errorf("%q on %s:%d: wide %v, named %v, dialled %v, spelled %v", c.pattern, c.host, c.port, w, n, d, s)
+		}
+	}
+}
+
+func TestAHostPatternCoversAnother(t *testing.T) {
+	for _, c := range []struct {
+		wide, narrow string
+		deny, allow  bool
+	}{
+		{"example.com", "example.com", true, true}, {"*.example.com", "example.com", true, false}, {"*.example.com", "a.example.com", true, true}, {"*.example.com", "*.a.example.com", true, true}, {"*.example.com", "*.example.com", true, true},
+		{"a.example.com", "*.a.example.com", false, false}, {"*", "*.example.com", true, true}, {"example.com", "*", false, false}, {"*.example.com", "evilexample.com", false, false},
+		{"example.com", "example.com:443", true, true}, {"example.com", "example.com:22", true, false}, {"example.com:22", "example.com", false, false}, {"example.com:22", "example.com:22", true, true}, {"*:22", "example.com:22", true, true}, {"*", "example.com:22", true, false},
+	} {
+		w, err := ParseHost(c.wide)
+		n, err2 := ParseHost(c.narrow)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if d, a := w.Covers(&n, false), w.Covers(&n, true); d != c.deny || a != c.allow {
+			t.Errorf("%s covers %s: in deny %v, in allow %v", c.wide, c.narrow, d, a)
+		}
+	}
+}
+
 func TestHostPatternsOverAPublicSuffixAreRefused(t *testing.T) {
-	for _, p := range []string{"*.com", "*.co.uk", "*.github.io", "*.s3.amazonaws.com", "*.a*.com", "a.*.com", "https://x.com", "x.com:80", "x.com/y", "*.127.0.0.1", "exämple.com", ""} {
+	for _, p := range []string{"*.com", "*.co.uk", "*.github.io", "*.s3.amazonaws.com", "*.a*.com", "a.*.com", "https://x.com", "x.com:0", "x.com:", "x.com:65536", "x.com:+80", "x.com:y", "::1:80:y", "x.com/y", "*.127.0.0.1", "exämple.com", ""} {
 		if _, err := ParseHost(p); err == nil {
 			t.Errorf("%q is taken", p)
 		}

@@ -58,8 +58,9 @@ func (r *Rule) example(s string) bool {
 		}
 		return r.Path.Wide(full, match.SigOf(full), exampleBases, false)
 	case r.Site != nil:
-		host, ok := match.CleanHost(s)
-		return ok && (narrow && r.Site.Narrow(host) || !narrow && r.Site.Wide(host))
+		name, port, err := match.SplitPort(s)
+		host, ok := match.CleanHost(name)
+		return err == nil && ok && (narrow && r.Site.Narrow(host, port, port != 0) || !narrow && r.Site.Wide(host, port))
 	case r.Kind:
 		return r.All || r.Subject.Match(s)
 	}

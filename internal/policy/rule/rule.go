@@ -124,12 +124,12 @@ func (r *Rule) ofClass() error {
 		if !r.All {
 			domain, ok := strings.CutPrefix(strings.TrimSpace(pattern), "domain:")
 			if !ok {
-				return fmt.Errorf("write the host as web(domain:HOST)")
+				return fmt.Errorf("write the host as web(domain:HOST) or web(domain:HOST:PORT)")
 			}
 			pattern = domain
 		}
 		h, err := match.ParseHost(pattern)
-		r.Site, r.All = &h, h.All()
+		r.Site, r.All = &h, h.All() && h.Port() == 0
 		return err
 	}
 	var err error
