@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,6 +23,8 @@ import (
 	"time"
 
 	toml "github.com/pelletier/go-toml/v2"
+
+	"github.com/reeve-gate/reeve/internal/netguard"
 )
 
 // Paths are the directories of one installation, absolute.
@@ -80,6 +83,9 @@ type Config struct {
 		Processes  int    `toml:"processes" default:"0" doc:"processes and threads one run may have at a time; 0 = no bound of ours."`
 		Processors string `toml:"processors" doc:"processors one run may keep busy, such as 1.5; needs a control group."`
 	} `toml:"sandbox"`
+	Egress struct {
+		Hosts map[string]string `toml:"hosts" doc:"names and the address that each stands for in the network of reeve run, as in hosts.\"db.internal\" = \"10.0.0.7\"; with a port, that one is dialled whatever port is asked for. A pin is the one way for a name to lead to this machine or its network. The name still needs a rule."`
+	} `toml:"egress"`
 	Audit struct {
 		IntentTimeout string `toml:"intent_timeout" default:"10s" doc:"an intent that is not durable within this time is a denial."`
 	} `toml:"audit"`
@@ -157,6 +163,9 @@ func (c *Config) check() error {
 	default:
 		return fmt.Errorf("%s: sandbox.engine is %q; it is one of auto, bwrap, landlock, seatbelt", c.file, c.Sandbox.Engine)
 	}
+	if _, err := c.Pins(); err != nil {
+		return err
+	}
 	if c.Gate.MaxCalls < 1 || c.Gate.MaxDepth < 1 || c.Gate.MaxDepth > 64 {
 		return fmt.Errorf("%s: gate.max_calls must be at least 1 and gate.max_depth between 1 and 64", c.file)
 	}
@@ -232,6 +241,19 @@ func (c *Config) checkLimits() error {
 	return nil
 }
 
+// Pins are egress.hosts, read.
+func (c *Config) Pins() (map[string]netip.AddrPort, error) {
+	pins := make(map[string]netip.AddrPort, len(c.Egress.Hosts))
+	for name, address := range c.Egress.Hosts {
+		host, to, err := netguard.Pin(name, address)
+		if err != nil {
+			return nil, fmt.Errorf("%s: egress.hosts: %w", c.file, err)
+		}
+		pins[host] = to
+	}
+	return pins, nil
+}
+
 // Duration reads a duration that Parse has checked.
 func Duration(s string) time.Duration {
 	d, _ := time.ParseDuration(s)
@@ -275,7 +297,11 @@ type Setting struct{ Key, Value, Default, Doc string }
 func (c *Config) Settings() []Setting {
 	var all []Setting
 	each(reflect.ValueOf(c).Elem(), "", func(key string, f reflect.StructField, v reflect.Value) {
-		all = append(all, Setting{key, fmt.Sprint(v.Interface()), f.Tag.Get("default"), f.Tag.Get("doc")})
+		value := fmt.Sprint(v.Interface())
+		if v.Kind() == reflect.Map {
+			value = strings.TrimSuffix(strings.TrimPrefix(value, "map["), "]") // in the order of its keys
+		}
+		all = append(all, Setting{key, value, f.Tag.Get("default"), f.Tag.Get("doc")})
 	})
 	return all
 }

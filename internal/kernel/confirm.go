@@ -115,7 +115,11 @@ func operation(c *call) string {
 		case e.Kind == reeve.EffectRun && e.Command != nil && !e.Command.Marks.Has(reeve.CommandBuiltin):
 			parts = append(parts, "run "+e.Command.Line())
 		case e.Kind == reeve.EffectConnect:
-			parts = append(parts, "connect to "+e.Host)
+			to := "connect to " + e.Host
+			if e.Dial != nil {
+				to = strings.Replace(e.String(), "connect ", "connect to ", 1)
+			}
+			parts = append(parts, to)
 		case e.Kind == reeve.EffectUnknown:
 			parts = append(parts, "something that cannot be told: "+e.Why)
 		case e.Path != "" && e.Kind != reeve.EffectRead:

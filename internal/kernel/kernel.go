@@ -183,6 +183,7 @@ func (k *Kernel) Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision,
 	r := k.execute(ctx, c) // 10 in the jail, with the permit
 	r = k.redact(r)        // 11 nothing secret leaves
 	if r.Open {
+		k.Sessions.AddTaint(c.inv.Session, flow.From(c.spec.Source, c.in.Effects)) // what it brings, it brings before its outcome
 		k.leave(c)
 		return c.d, r
 	}

@@ -69,6 +69,31 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s is not dialled: it leads to %s, which is %s", r.Host, r.Addr, r.Why)
 }
 
+// Pin reads what a person writes to give a name an address: ADDR, or ADDR:PORT
+// to reach another port than the one that is asked for. The name is given back
+// as it is looked up in [Guard.Pins].
+func Pin(name, address string) (string, netip.AddrPort, error) {
+	host, err := Host(name)
+	if err == nil && !plain(host) {
+		err = fmt.Errorf("%s is an address", Show(name))
+	}
+	if err != nil {
+		return "", netip.AddrPort{}, fmt.Errorf("%w; a name is pinned, without a pattern", err)
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		a, aerr := netip.ParseAddr(address)
+		if aerr != nil {
+			return "", netip.AddrPort{}, fmt.Errorf("%s is pinned to %s, which is no address; write 10.0.0.7, 127.0.0.1:8443 or [::1]:8443", host, Show(address))
+		}
+		to = netip.AddrPortFrom(a, 0)
+	}
+	if why := Never(to.Addr()); why != "" {
+		return "", netip.AddrPort{}, fmt.Errorf("%s is pinned to %s, which is %s and never dialled", host, to.Addr(), why)
+	}
+	return host, netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), nil
+}
+
 // Guard dials. The zero Guard makes no exception. It is safe for concurrent
 // use; its fields are set before the first use.
 type Guard struct {
@@ -174,15 +199,25 @@ func (g *Guard) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	return r.LookupNetIP(ctx, "ip", name+".")
 }
 
+// Closed says why an address is dialled only where it is spelled or pinned, or
+// "": it is not the public internet's, or one of this machine's own.
+func (g *Guard) Closed(a netip.Addr) string {
+	if why := Closed(a); why != "" {
+		return why
+	}
+	if g.mine(a) {
+		return "an address of this machine"
+	}
+	return ""
+}
+
 // checked refuses the whole list for one bad address in it.
 func (g *Guard) checked(t Target, all []netip.Addr, spelled bool) ([]netip.AddrPort, error) {
 	out := make([]netip.AddrPort, len(all))
 	for i, a := range all {
 		why := Never(a)
 		if why == "" && !spelled {
-			if why = Closed(a); why == "" && g.mine(a) {
-				why = "an address of this machine"
-			}
+			why = g.Closed(a)
 		}
 		if why != "" {
 			return nil, &Refused{Host: t.Host, Addr: a, Why: why}
