@@ -64,12 +64,11 @@ durable                     :
 safepath/beneath            :
 safepath/repo               :
 safepath                    : reeve safepath/repo
-config                      : reeve
+config                      : reeve netguard
 jail/tree        part       :
 jail/gitconf     pure part  :
 jail/environ     pure part  :
-jail/orders      pure part  :
-jail                        : reeve permit jail/tree jail/gitconf jail/environ jail/orders
+jail                        : reeve permit jail/tree jail/gitconf jail/environ
 
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
@@ -91,11 +90,7 @@ jail/plant       part       : jail jail/tree jail/gitconf
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
 jail/trusted     part       :
-jail/first       net exec   : jail/orders
-jail/forge       exec       :
-jail/cell        exec part  : reeve jail jail/orders jail/seccomp jail/limit jail/group
-jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit jail/trusted
-jail/native      exec       : reeve permit jail jail/cell jail/orders
+jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit jail/trusted
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group
 jail/probe       net exec   : reeve permit jail
@@ -106,6 +101,7 @@ jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pt
 
 tool/patch       pure part  :
 tool/files                  : reeve tool tool/patch safepath safepath/beneath
+tool/connect                : reeve tool netguard
 tool/launch      part       : reeve tool jail
 tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
@@ -124,7 +120,8 @@ netguard         net        :
 ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
-ingress/run                 : reeve jail jail/plant session tool/launch wire
+ingress/outbound            : reeve netguard jail/egress tool/connect
+ingress/run                 : reeve netguard jail jail/plant session tool/launch wire
 ingress/codex    pure part  :
 ingress/install             : reeve durable ingress/codex
 

@@ -25,8 +25,9 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f := flags(env, "run")
 	var r wire.Run
 	f.StringVar(&r.Name, "name", "", "name of the session")
-	f.StringVar(&r.Profile, "profile", "", "agent, strict or read-only")
-	f.StringVar(&r.Net, "net", "", "none or open")
+	f.StringVar(&r.Profile, "profile", "", "agent, build, strict or read-only")
+	f.StringVar(&r.Net, "net", "", "none, ask or open")
+	f.Var((*list)(&r.AllowHosts), "allow-host", "a host, or HOST:PORT, to reach in this run")
 	f.StringVar(&r.Workspace, "workspace", "", "root of the workspace")
 	f.StringVar(&r.Mode, "mode", "", "plan, auto or default, for what hooks ask")
 	f.BoolVar(&r.ReadOnly, "read-only", false, "write nothing in the workspace either")

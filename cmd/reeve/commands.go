@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail/landlock"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 )
@@ -25,8 +26,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "run", run: cmdRun, summary: "Run a program inside the boundary.",
-			usage: "reeve run [--name N] [--profile agent|strict|read-only] [--net none|open] [--write DIR]... [--env NAME]... [--read-only] [--memory SIZE] [--processes N] [--workspace DIR] [--mode M] [--no-receipt] -- CMD ARGS",
-			help:  "CMD and everything it starts run in a session of their own: writes only in the workspace (the repository around the working directory), credentials and control sockets hidden, the environment scrubbed. It never runs unprotected: where the boundary does not hold, nothing starts and the exit code is 5 (see reeve doctor). Otherwise the exit code is CMD's own, 128+N where a signal ended it.\n\n--memory (such as 4GiB) and --processes bound what the run may use; the receipt says which bounds hold on this machine.\n\nA receipt on standard error says how long it took, what was decided, which files changed and what was refused. The hooks of Claude Code and Codex work inside (reeve install)."},
+			usage: "reeve run [--name N] [--profile agent|build|strict|read-only] [--net none|ask|open] [--allow-host HOST[:PORT]]... [--write DIR]... [--env NAME]... [--read-only] [--memory SIZE] [--processes N] [--workspace DIR] [--mode M] [--no-receipt] -- CMD ARGS",
+			help:  "CMD and everything it starts run in a session of their own: writes only in the workspace (the repository around the working directory), credentials and control sockets hidden, the environment scrubbed. It never runs unprotected: where the boundary does not hold, nothing starts and the exit code is 5 (see reeve doctor). Otherwise the exit code is CMD's own, 128+N where a signal ended it.\n\n--net ask is a network by rule: each new host is decided by your rules, and asked about where none speaks of it (reeve approvals), while the connection waits; --allow-host lets one be reached in this run, and is the one way to a port of this machine (127.0.0.1:PORT). --net none is no network, --net open this machine's own, undecided and unrecorded. The profile build reaches package registries too.\n\n--memory (such as 4GiB) and --processes bound what the run may use; the receipt says which bounds hold on this machine.\n\nA receipt on standard error says how long it took, what was decided, which files changed and what was refused. The hooks of Claude Code and Codex work inside (reeve install)."},
 		{name: "install", run: cmdInstall, summary: "Put an agent's own tool calls behind the gate.",
 			usage: "reeve install claude [--project] [--dry-run]\nreeve install codex [--dry-run]",
 			help:  "Adds Reeve's hook to Claude Code's settings.json, or to Codex's hooks.json, and keeps everything else in it byte for byte. Codex runs only hooks that you trust: install says so for you in its config.toml. --project writes .claude/settings.json of this project. --dry-run shows the difference and writes nothing. What keeps the hook from running or is never shown to it is said on standard error."},
@@ -64,6 +65,7 @@ func commands() []command {
 			usage: "reeve config explain [--json]", help: "Settings stand in config.toml; docs/config.md lists them."},
 		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
 		{name: "__daemon", run: cmdDaemon, hidden: true},
+		{name: rundoor.Way, run: cmdWay, hidden: true},
 		{name: landlock.Command, run: func(*cmdEnv, []string) int { return landlock.Main() }, hidden: true},
 		{name: probe.Command, run: func(_ *cmdEnv, args []string) int { return probe.Main(args) }, hidden: true},
 	}

@@ -33,6 +33,14 @@ func (memory) Append(context.Context, reeve.Record) error { return nil }
 // benchmarks' calls match.
 func twoHundred(tb testing.TB) *policy.Set {
 	tb.Helper()
+	l, err := policy.Parse(policy.LayerUser, "policy.toml", []byte(twoHundredText()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return policy.Join(l)
+}
+
+func twoHundredText() string {
 	var b strings.Builder
 	for _, list := range []string{"deny", "ask", "allow"} {
 		fmt.Fprintf(&b, "%s = [\n", list)
@@ -45,11 +53,7 @@ func twoHundred(tb testing.TB) *policy.Set {
 		}
 		b.WriteString("]\n")
 	}
-	l, err := policy.Parse(policy.LayerUser, "policy.toml", []byte(b.String()))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return policy.Join(l)
+	return b.String()
 }
 
 func benchDecide(b *testing.B, tool, args string) {

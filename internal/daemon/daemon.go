@@ -28,6 +28,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/api"
+	"github.com/reeve-gate/reeve/internal/ingress/outbound"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
@@ -71,6 +72,7 @@ type Daemon struct {
 	boundary *boundary
 	tools    *toolbox
 	kernel   *kernel.Kernel
+	outbound *outbound.Door
 	api      *api.Server
 	socket   string
 	exe      string
@@ -89,8 +91,9 @@ type Daemon struct {
 
 // tree is what runs in one session.
 type tree struct {
-	hook *localsock.Listener
-	proc jail.Process // nil until started
+	hook    *localsock.Listener
+	proc    jail.Process // nil until started
+	network *network     // nil without a way out
 }
 
 // Run serves until ctx ends, a signal comes or a client says down.
@@ -191,6 +194,7 @@ func (d *Daemon) wire() error {
 			Intent: config.Duration(d.conf.Audit.IntentTimeout), Run: 15 * time.Minute, Depth: d.conf.Gate.MaxDepth,
 		},
 	})
+	d.outbound = newOutbound(d)
 	mode, err := reeve.ParseMode(d.conf.Gate.Mode)
 	if err != nil {
 		return err

@@ -18,12 +18,14 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/kernel"
+	"github.com/reeve-gate/reeve/internal/netguard"
 	"github.com/reeve-gate/reeve/internal/policy"
 	"github.com/reeve-gate/reeve/internal/policy/load"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool"
+	"github.com/reeve-gate/reeve/internal/tool/connect"
 	"github.com/reeve-gate/reeve/internal/tool/files"
 	"github.com/reeve-gate/reeve/internal/tool/foreign"
 	"github.com/reeve-gate/reeve/internal/tool/git"
@@ -73,20 +75,24 @@ func (b *boundary) state() reeve.Sandbox {
 // for a client's tool that we do not know one of unknown effect.
 type toolbox struct {
 	*tool.Registry
-	launch *launch.Tool
-	check  *args.Checker
+	launch  *launch.Tool
+	connect *connect.Tool
+	check   *args.Checker
 }
 
 func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.Config) (*toolbox, error) {
-	b := &toolbox{launch: launch.New(wall)}
+	pins, err := c.Pins()
+	if err != nil {
+		return nil, err
+	}
+	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins})}
 	run := hands{wall, p, c}
-	all := []tool.Tool{b.launch, shell.New(run)}
+	all := []tool.Tool{b.launch, b.connect, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)
 	all = append(all, foreign.Tools("claude")...)
 	all = append(all, foreign.Tools("codex")...)
 	b.Registry = tool.NewRegistry(all...)
-	var err error
 	if b.check, err = args.NewChecker(b.Registry); err != nil {
 		return nil, fmt.Errorf("read the tools' schemas: %w", err)
 	}
@@ -141,7 +147,7 @@ func (c counted) Append(ctx context.Context, r reeve.Record) error {
 	}
 	if r.Phase == reeve.PhaseIntent || r.Decision != reeve.Allow {
 		refusal := ""
-		if r.Decision != reeve.Allow {
+		if r.Decision != reeve.Allow && r.Tool != connect.Name { // the network says itself what it refused
 			refusal = r.Tool + ": " + r.Summary
 		}
 		c.store.Count(r.Session, r.Decision, r.Approval != "", refusal)
@@ -160,6 +166,7 @@ type layers struct {
 
 type joined struct {
 	from []*policy.Layer
+	own  []*policy.Layer // of one session alone
 	set  *policy.Set
 }
 
@@ -170,19 +177,32 @@ func newLayers(p config.Paths, t *trust) *layers {
 // maxJoined bounds how many workspaces' policies are remembered.
 const maxJoined = 64
 
-func (l *layers) of(ws string) *policy.Set {
+// of joins the policy that holds in a workspace; for a session with layers of
+// its own, those too.
+func (l *layers) of(ws, id string, allowed []session.Allowed) (*policy.Set, error) {
 	now := l.loader.Layers(ws, func(digest [sha256.Size]byte) bool { return l.trust.has(ws, digest) })
+	key := ws
+	if len(allowed) > 0 {
+		key += "\x00" + id
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if j, ok := l.joined[ws]; ok && slices.Equal(j.from, now) {
-		return j.set
+	j, ok := l.joined[key]
+	if ok && slices.Equal(j.from, now) {
+		return j.set, nil
 	}
 	if len(l.joined) >= maxJoined {
 		clear(l.joined)
 	}
-	set := policy.Join(now...)
-	l.joined[ws] = joined{slices.Clone(now), set}
-	return set
+	if j.own == nil && len(allowed) > 0 {
+		var err error
+		if j.own, err = sessionLayers(allowed); err != nil {
+			return nil, err
+		}
+	}
+	j.from, j.set = slices.Clone(now), policy.Join(slices.Concat(now, j.own)...)
+	l.joined[key] = j
+	return j.set, nil
 }
 
 // sessions is the kernel's view of the session store.
@@ -195,8 +215,12 @@ func (s sessions) Find(id string) (kernel.Session, error) {
 	if err != nil {
 		return kernel.Session{}, err
 	}
+	set, err := s.d.layers.of(one.Workspace, one.ID, one.Allowed)
+	if err != nil {
+		return kernel.Session{}, fmt.Errorf("the hosts of session %s: %w", id, err)
+	}
 	k := kernel.Session{ID: one.ID, Workspace: one.Workspace, Home: s.d.opt.Paths.Home, Profile: one.Profile, Mode: one.Mode,
-		Sandbox: s.d.boundary.state(), Parent: one.Parent, Policy: s.d.layers.of(one.Workspace), OnlyWhy: one.OnlyWhy}
+		Sandbox: s.d.boundary.state(), Parent: one.Parent, Policy: set, OnlyWhy: one.OnlyWhy}
 	if one.Only != nil {
 		k.Only = make(map[string]bool, len(one.Only))
 		for _, name := range one.Only {

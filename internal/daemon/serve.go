@@ -129,7 +129,9 @@ func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	d.mu.Lock()
-	d.trees[id] = tree{hook: l}
+	t := d.trees[id]
+	t.hook = l
+	d.trees[id] = t
 	d.mu.Unlock()
 	go d.api.Serve(context.WithoutCancel(ctx), l, id)
 	return path, nil
@@ -154,6 +156,7 @@ func (d *Daemon) Ended(id string) {
 	if t.hook != nil {
 		t.hook.Close()
 	}
+	t.network.stop() // its connections are on record before the session ends
 	d.EndSession(id)
 }
 

@@ -35,6 +35,7 @@ import (
 type vector struct {
 	name  string
 	rules string
+	conf  string // further settings
 	call  struct {
 		Tool    string            `json:"tool"`
 		Args    jsontext.Value    `json:"args"`
@@ -123,7 +124,7 @@ func (gone) Contains(int) bool        { return true }
 
 // bench is one daemon for one vector at one door.
 type bench struct {
-	t         *testing.T
+	t         testing.TB
 	v         *vector
 	d         *Daemon
 	wall      *paper
@@ -132,7 +133,7 @@ type bench struct {
 	questions atomic.Int32
 }
 
-func newBench(t *testing.T, v *vector) *bench {
+func newBench(t testing.TB, v *vector) *bench {
 	t.Helper()
 	root := t.TempDir()
 	b := &bench{t: t, v: v, ws: filepath.Join(root, "w"), wall: &paper{}}
@@ -152,6 +153,7 @@ func newBench(t *testing.T, v *vector) *bench {
 	if v.call.Answer == "timeout" {
 		conf += "approval.deadline = \"1s\"\n"
 	}
+	conf += v.conf
 	must(t, os.WriteFile(filepath.Join(reeveHome, "config", "config.toml"), []byte(conf), 0o600))
 	var err error
 	b.wall.state, err = reeve.ParseSandbox(v.call.Sandbox)
@@ -186,7 +188,7 @@ func newBench(t *testing.T, v *vector) *bench {
 	return b
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -13,18 +13,21 @@ import (
 // Profile is a boundary by name, before it is laid over a place.
 type Profile struct {
 	Name       string
-	ReadOnly   bool    // the workspace is read-only
-	AgentState bool    // the state folders of the known agent CLIs are writable (Y59)
-	WholeGit   bool    // all of .git is read-only, not only what it executes (A17)
-	Net        NetMode // where the person asks for nothing else
-	NoUnix     bool    // no unix sockets (A15)
-	KeepEnv    bool    // variables of the agent CLI that is started pass, its keys included
+	ReadOnly   bool     // the workspace is read-only
+	AgentState bool     // the state folders of the known agent CLIs are writable (Y59)
+	WholeGit   bool     // all of .git is read-only, not only what it executes (A17)
+	Net        NetMode  // where the person asks for nothing else
+	Hosts      []string // reached with ProxiedNetwork beside what rules say
+	Caches     bool     // package managers keep what they fetch in the cache
+	NoUnix     bool     // no unix sockets (A15)
+	KeepEnv    bool     // variables of the agent CLI that is started pass, its keys included
 }
 
 // Profiles lists every profile, the default of `reeve run` first.
 func Profiles() []Profile {
 	return []Profile{
 		{Name: "agent", AgentState: true, Net: UnrestrictedNetwork, KeepEnv: true},
+		{Name: "build", AgentState: true, Net: ProxiedNetwork, KeepEnv: true, Hosts: registries, Caches: true},
 		{Name: "strict", WholeGit: true, NoUnix: true},
 		{Name: "read-only", ReadOnly: true, WholeGit: true, NoUnix: true},
 	}
@@ -41,7 +44,7 @@ func ProfileNamed(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("unknown sandbox profile %q: use agent, strict or read-only", name)
+	return Profile{}, fmt.Errorf("unknown sandbox profile %q: use agent, build, strict or read-only", name)
 }
 
 // Place is where a profile is laid: facts about the session and this machine.
@@ -67,6 +70,7 @@ type Options struct {
 	Net      *NetMode // nil = the profile's
 	Pass     []string // names of variables that pass although the scrub would drop them
 	Set      []string // NAME=value that Reeve itself sets inside
+	Loopback bool     // with ProxiedNetwork: a port of this machine's loopback is reached, as 127.0.0.1
 	Expose   []Expose
 	Mask     []string // further paths to hide
 	Limits   Limits
@@ -121,7 +125,7 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 		i := max(0, slices.IndexFunc(roots.state, func(s string) bool { return slices.Contains(strings.Split(s, "/"), "state") }))
 		plan.Quarantine = filepath.Join(roots.state[i], "quarantine")
 	}
-	plan.Env = p.environment(at, opts, roots)
+	plan.Env = p.environment(at, opts, roots, plan.Net)
 	fold(&plan)
 	return plan, nil
 }

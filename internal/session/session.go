@@ -45,6 +45,17 @@ type Session struct {
 	Tools     map[string]reeve.Catalog `json:"tools,omitzero"` // the session's own tool settings (Y27)
 	Only      []string                 `json:"only,omitzero"`  // the actor's own tool set; nil = no restriction
 	OnlyWhy   string                   `json:"only_why,omitzero"`
+	Agent     string                   `json:"agent,omitzero"` // name of the program that runs in it
+	Allowed   []Allowed                `json:"allowed,omitzero"`
+}
+
+// Allowed are hosts that may be reached in one session, as its own layer of the
+// policy.
+type Allowed struct {
+	From  string   `json:"from"`         // where the rules are said to stand
+	Why   string   `json:"why"`          // their reason
+	Hosts []string `json:"hosts"`        // as a rule writes them: HOST or HOST:PORT
+	Own   bool     `json:"own,omitzero"` // they are the service that the session's agent is made of
 }
 
 // Tally counts how the calls of a session were decided.
@@ -318,6 +329,9 @@ func (s *Store) Count(id string, v reeve.Verdict, asked bool, refusal string) {
 		return
 	}
 	l.tally.Denied++
+	if refusal == "" {
+		return
+	}
 	if l.tally.Refusals = append(l.tally.Refusals, refusal); len(l.tally.Refusals) > 20 {
 		l.tally.Refusals = l.tally.Refusals[1:]
 	}

@@ -216,24 +216,25 @@ type Hooked struct {
 // Run starts a program inside a new session's boundary. The three streams
 // travel with the request.
 type Run struct {
-	Argv      []string `json:"argv"`
-	Dir       string   `json:"dir"`
-	Workspace string   `json:"workspace,omitzero"`
-	Env       []string `json:"env"`
-	Profile   string   `json:"profile,omitzero"`
-	Net       string   `json:"net,omitzero"` // none, open; empty = the profile's
-	Write     []string `json:"write,omitzero"`
-	PassEnv   []string `json:"pass_env,omitzero"`
-	ReadOnly  bool     `json:"read_only,omitzero"`
-	Memory    int64    `json:"memory,omitzero"`    // bytes; 0 = as configured
-	Processes int64    `json:"processes,omitzero"` // 0 = as configured
-	Name      string   `json:"name,omitzero"`
-	Mode      string   `json:"mode,omitzero"`
-	TTY       bool     `json:"tty"`
-	Rows      uint16   `json:"rows,omitzero"`
-	Cols      uint16   `json:"cols,omitzero"`
-	NoReceipt bool     `json:"no_receipt,omitzero"`
-	Umask     uint32   `json:"umask,omitzero"` // 0 = everything private
+	Argv       []string `json:"argv"`
+	Dir        string   `json:"dir"`
+	Workspace  string   `json:"workspace,omitzero"`
+	Env        []string `json:"env"`
+	Profile    string   `json:"profile,omitzero"`
+	Net        string   `json:"net,omitzero"`         // none, ask, open; empty = the profile's
+	AllowHosts []string `json:"allow_hosts,omitzero"` // HOST or HOST:PORT, reached in this run
+	Write      []string `json:"write,omitzero"`
+	PassEnv    []string `json:"pass_env,omitzero"`
+	ReadOnly   bool     `json:"read_only,omitzero"`
+	Memory     int64    `json:"memory,omitzero"`    // bytes; 0 = as configured
+	Processes  int64    `json:"processes,omitzero"` // 0 = as configured
+	Name       string   `json:"name,omitzero"`
+	Mode       string   `json:"mode,omitzero"`
+	TTY        bool     `json:"tty"`
+	Rows       uint16   `json:"rows,omitzero"`
+	Cols       uint16   `json:"cols,omitzero"`
+	NoReceipt  bool     `json:"no_receipt,omitzero"`
+	Umask      uint32   `json:"umask,omitzero"` // 0 = everything private
 }
 
 // Started is the body of EventStarted.

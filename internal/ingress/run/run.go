@@ -34,7 +34,12 @@ type Host interface {
 	OpenHook(ctx context.Context, id string) (path string, err error)
 	// Running tells the daemon which tree belongs to the session.
 	Running(id string, p jail.Process)
-	// Ended takes the session down: questions, socket, tree.
+	// ServeNetwork serves the one way out of the session's boundary; it owns ln.
+	ServeNetwork(id string, ln *os.File) error
+	// Network says what went out of the session and what was refused, in lines
+	// for a person.
+	Network(id string) []string
+	// Ended takes the session down: questions, sockets, tree.
 	Ended(id string)
 }
 
@@ -108,7 +113,20 @@ func (d *Door) open(r wire.Run) (session.Session, error) {
 	if profile == "" {
 		profile = d.Profile
 	}
-	return d.Sessions.Create(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile}, d.Home)
+	p, err := jail.ProfileNamed(profile)
+	if err != nil {
+		return session.Session{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	net, err := netMode(r.Net, p)
+	if err != nil {
+		return session.Session{}, err
+	}
+	hosts, err := allowed(r, p, net)
+	if err != nil {
+		return session.Session{}, err
+	}
+	return d.Sessions.Create(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile,
+		Agent: programName(r.Argv), Allowed: hosts}, d.Home)
 }
 
 func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
@@ -117,7 +135,8 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	if err != nil {
 		return wire.Ran{}, err
 	}
-	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask}}
+	way := &wayOut{host: d.Host, id: one.ID, needed: plan.Net == jail.ProxiedNetwork}
+	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask, Listener: way.listener}}
 	var master *os.File
 	if r.TTY {
 		if master, job.Cmd.TTY, err = terminal(r.Rows, r.Cols); err != nil {
@@ -131,6 +150,10 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 			job.Cmd.TTY.Close() // or the end of the program would never reach the master
 		}
 		d.Host.Running(one.ID, p)
+		if err := way.check(); err != nil {
+			job.Fault = err
+			return err
+		}
 		return started(wire.Started{Session: one.ID, PID: p.PID()}, master)
 	}
 	inv := &reeve.Invocation{ID: d.NewID(), Session: one.ID, Actor: reeve.ActorUser, Channel: reeve.ChannelCLI, Origin: reeve.OriginHost,
@@ -145,6 +168,8 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	after := before.Compare(context.WithoutCancel(ctx)) // of a run that was interrupted too
 	forget()
 	switch {
+	case job.Fault != nil:
+		return wire.Ran{}, fmt.Errorf("%w: %v", reeve.ErrBoundary, job.Fault)
 	case dec.Verdict != reeve.Allow:
 		return wire.Ran{}, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)
 	case res.Status == reeve.StatusDenied:
@@ -156,7 +181,7 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	}
 	end := wire.Ran{Session: one.ID, Code: job.Exit.Code}
 	if !r.NoReceipt {
-		end.Receipt = receipt(d.Now().Sub(begin), plan, job.Exit, after, d.Sessions.Tally(one.ID))
+		end.Receipt = receipt(d.Now().Sub(begin), plan, job.Exit, after, d.Sessions.Tally(one.ID), d.Host.Network(one.ID))
 	}
 	return end, nil
 }
@@ -179,15 +204,14 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 	if r.Processes > 0 {
 		opts.Limits.Processes = r.Processes
 	}
-	switch r.Net {
-	case "":
-	case "none":
-		opts.Net = new(jail.NetMode)
-	case "open":
-		open := jail.UnrestrictedNetwork
-		opts.Net = &open
-	default:
-		return jail.Plan{}, nil, fmt.Errorf("%w: --net %q: it is none or open", reeve.ErrUsage, r.Net)
+	net, err := netMode(r.Net, profile)
+	if err != nil {
+		return jail.Plan{}, nil, err
+	}
+	opts.Net = &net
+	if net == jail.ProxiedNetwork {
+		opts.Set = append(opts.Set, "GIT_SSH_COMMAND="+proxyCommand(d.Program))
+		opts.Loopback = loopback(one.Allowed)
 	}
 	opts.Expose = []jail.Expose{{From: d.Program, To: d.Program}}
 	if !profile.NoUnix {
@@ -202,11 +226,7 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
-	net := "none"
-	if plan.Net == jail.UnrestrictedNetwork {
-		net = "open"
-	}
-	args, err := json.Marshal(launch.Args{Argv: r.Argv, Profile: plan.Profile, Net: net, Write: r.Write})
+	args, err := json.Marshal(launch.Args{Argv: r.Argv, Profile: plan.Profile, Net: plan.Net.String(), Write: r.Write})
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: the command line is not valid text: %v", reeve.ErrUsage, err)
 	}
@@ -256,12 +276,16 @@ func decided(t session.Tally) string {
 }
 
 // receipt says what happened, in lines for a person.
-func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after plant.Changes, t session.Tally) []string {
+func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after plant.Changes, t session.Tally, network []string) []string {
 	lines := []string{
 		fmt.Sprintf("%s in profile %s, exit %d", took.Round(10*time.Millisecond), plan.Profile, exit.Code),
 		decided(t),
 		"files changed: " + after.String(),
 	}
+	if plan.Net == jail.UnrestrictedNetwork {
+		network = []string{"network: open, as this machine's own; nothing in it was decided or recorded"}
+	}
+	lines = append(lines, network...)
 	for _, r := range t.Refusals {
 		lines = append(lines, "refused: "+r)
 	}

@@ -44,7 +44,7 @@ func Escape(t *testing.T, wall probe.Prober) {
 	t.Helper()
 	var profiles []jail.Profile
 	for _, p := range jail.Profiles() {
-		if !p.ReadOnly && probe.Holds(wall, p.Name) {
+		if !p.ReadOnly && p.Hosts == nil && probe.Holds(wall, p.Name) { // build is the boundary of agent, with hosts
 			profiles = append(profiles, p)
 		}
 	}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden profiles instead of co
 
 const (
 	home = "/Users/ada"
-	ws   = home + "/code/tern"
+	ws   = home + "/work/tern"
 	temp = "/private/var/folders/q1/x/T/reeve-1"
 )
 

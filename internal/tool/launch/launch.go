@@ -32,6 +32,7 @@ type Job struct {
 	Cmd     jail.Cmd
 	Started func(jail.Process) error // called once the tree runs; an error stops it
 	Exit    jail.Exit                // how the tree ended, valid when Run has returned
+	Fault   error                    // why the door stopped what it started
 
 	// Keeper starts the tree in place of the tool's wall, in a process that
 	// outlives this one. Run then returns as soon as the tree runs, with an open

@@ -1,0 +1,159 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/netguard"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// netMode is the network that a run asks for by its word; empty is the
+// profile's.
+func netMode(word string, p jail.Profile) (jail.NetMode, error) {
+	switch word {
+	case "":
+		return p.Net, nil
+	case "none":
+		return jail.NetNone, nil
+	case "ask", jail.ProxiedNetwork.String():
+		return jail.ProxiedNetwork, nil
+	case "open":
+		return jail.UnrestrictedNetwork, nil
+	}
+	return 0, fmt.Errorf("%w: --net %q: it is none, ask or open", reeve.ErrUsage, word)
+}
+
+// allowed are the hosts that the session's own layer of the policy allows:
+// those that a person named, those of the profile, and those of the service
+// that a known agent is made of.
+func allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, error) {
+	if net != jail.ProxiedNetwork {
+		switch {
+		case len(r.AllowHosts) == 0:
+			return nil, nil
+		case net == jail.NetNone:
+			return nil, fmt.Errorf("%w: --allow-host needs a network by rule, and this run has none: add --net ask", reeve.ErrUsage)
+		}
+		return nil, fmt.Errorf("%w: with --net open every host is reached already; leave --allow-host out, or --net open", reeve.ErrUsage)
+	}
+	var out []session.Allowed
+	if len(r.AllowHosts) > 0 {
+		named := session.Allowed{From: "reeve run --allow-host", Why: "named for this run"}
+		for _, host := range r.AllowHosts {
+			clean, err := allowHost(host)
+			if err != nil {
+				return nil, fmt.Errorf("%w: --allow-host %v", reeve.ErrUsage, err)
+			}
+			named.Hosts = append(named.Hosts, clean)
+		}
+		out = append(out, named)
+	}
+	if program, hosts := p.AgentHosts(r.Argv); len(hosts) > 0 {
+		out = append(out, session.Allowed{From: "the hosts of " + program, Why: "the service that " + program + " is made of", Hosts: hosts, Own: true})
+	}
+	if len(p.Hosts) > 0 {
+		out = append(out, session.Allowed{From: "profile " + p.Name, Why: "where packages come from", Hosts: p.Hosts})
+	}
+	return out, nil
+}
+
+// allowHost reads HOST or HOST:PORT as a person types it and gives it as a rule
+// writes it. A pattern is the rule language's; a name is brought to its one
+// form; an address that is not the public internet's needs its port.
+func allowHost(s string) (string, error) {
+	switch {
+	case strings.Contains(s, "://"):
+		return "", fmt.Errorf("%s: name the host alone, without %s", netguard.Show(s), netguard.Show(s[:strings.Index(s, "://")+3]))
+	case strings.HasPrefix(s, "*"):
+		return s, nil // the rule language says what is wrong with it
+	}
+	bare := s
+	if a, err := netip.ParseAddr(s); err == nil && a.Is6() {
+		bare = "[" + s + "]"
+	}
+	host, port, err := netguard.HostPort(bare, 443)
+	if err != nil {
+		return "", err
+	}
+	named := strings.HasSuffix(bare, fmt.Sprintf(":%d", port))
+	if a, err := netip.ParseAddr(host); err == nil {
+		switch why := netguard.Closed(a); {
+		case netguard.Never(a) != "":
+			return "", fmt.Errorf("%s is %s and never dialled", host, netguard.Never(a))
+		case why != "" && !named:
+			return "", fmt.Errorf("%s is %s: name its port too, as in --allow-host %s", host, why, netip.AddrPortFrom(a, 3000))
+		}
+		if a.Is6() {
+			host = "[" + host + "]"
+		}
+	}
+	if named {
+		host += fmt.Sprintf(":%d", port)
+	}
+	return host, nil
+}
+
+// loopback reports whether a person named a port of this machine's loopback.
+func loopback(groups []session.Allowed) bool {
+	for _, g := range groups {
+		for _, host := range g.Hosts {
+			if a, err := netip.ParseAddrPort(host); err == nil && a.Addr().IsLoopback() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// programName is what a run's program is called as an actor.
+func programName(argv []string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '/' {
+			return '-'
+		}
+		return r
+	}, filepath.Base(argv[0]))
+	return name[:min(len(name), 100)]
+}
+
+// wayOut hands the listener of a boundary to the daemon and knows whether it
+// did.
+type wayOut struct {
+	host   Host
+	id     string
+	needed bool
+	served bool
+}
+
+func (w *wayOut) listener(ln *os.File) error {
+	w.served = true
+	return w.host.ServeNetwork(w.id, ln)
+}
+
+// check refuses a boundary that should have a way out and has handed over
+// none: it would be one without a network, and nobody would know why.
+func (w *wayOut) check() error {
+	if w.needed && !w.served {
+		return errors.New("the boundary of this machine has no network by rule; use --net none or --net open")
+	}
+	return nil
+}
+
+// proxyCommand is how ssh reaches a host through the proxy: by this program,
+// which is there inside.
+func proxyCommand(program string) string {
+	quoted := "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
+	return `ssh -o "ProxyCommand=` + quoted + ` ` + Way + ` %h %p"`
+}
+
+// Way is the hidden command that joins its two streams to a host through the
+// proxy.
+const Way = "__way"

@@ -1,5 +1,0 @@
-//go:build linux && !amd64 && !arm64
-
-package cell
-
-var packed []byte
