@@ -403,10 +403,11 @@ func auditReseal(env *cmdEnv, dir string, args []string) int {
 		return max(fail(env, err), reeve.ExitFailed)
 	}
 	writeReport(env.Stderr, rep)
-	if rep.Broken != nil {
-		if err := present(env, "audit reseal", "reseal"); err != nil {
-			return fail(env, err)
-		}
+	if rep.Broken == nil {
+		return fail(env, errors.New("audit reseal: the record holds; there is nothing to put aside"))
+	}
+	if err := present(env, "audit reseal", "reseal"); err != nil {
+		return fail(env, err)
 	}
 	kept, err := audit.Reseal(context.Background(), dir, *keep, time.Now)
 	if err != nil {

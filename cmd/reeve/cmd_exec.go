@@ -82,7 +82,7 @@ func execArgs(env *cmdEnv, arg string) (jsontext.Value, error) {
 	}
 	v := jsontext.Value(strings.TrimSpace(arg))
 	if !v.IsValid() {
-		return nil, fmt.Errorf("%w: the arguments are not one JSON value without duplicate names: %s", reeve.ErrUsage, firstFault(v))
+		return nil, fmt.Errorf("%w: the arguments are one JSON object without duplicate names, such as '{\"path\":\"README.md\"}': %s", reeve.ErrUsage, firstFault(v))
 	}
 	return v, nil
 }

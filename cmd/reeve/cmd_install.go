@@ -117,8 +117,11 @@ func parseInstall(env *cmdEnv, name string, args []string) (c *installCall, code
 		return nil, usage(env, "%s takes one client; write reeve %s claude or reeve %s codex", name, name, name), false
 	}
 	client := install.Named(word)
+	if client == nil && word == "" {
+		return nil, usage(env, "%s takes a client; write reeve %s claude or reeve %s codex", name, name, name), false
+	}
 	if client == nil {
-		return nil, usage(env, "unknown client %q; write reeve %s claude or reeve %s codex", word, name, name), false
+		return nil, usage(env, "%q is no client that has a hook for this; write reeve %s claude or reeve %s codex, and run any other agent with reeve run -- %s", word, name, name, word), false
 	}
 	target, others, err := client.Locate(env.Getenv, env.Dir, *project)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -282,6 +283,10 @@ func policyLint(env *cmdEnv, args []string) int {
 		return fail(env, err)
 	}
 	found := lint.Layers(layers...)
+	if len(operands) == 0 { // nobody can change the built-in rules
+		builtIn := load.BuiltIn().File + ":"
+		found = slices.DeleteFunc(found, func(f lint.Finding) bool { return strings.HasPrefix(f.At, builtIn) })
+	}
 	if *asJSON {
 		printJSON(env.Stdout, found)
 	} else {

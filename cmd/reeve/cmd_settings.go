@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -119,6 +121,9 @@ func policyTrust(env *cmdEnv, args []string) int {
 	ws := session.Repository(env.Dir)
 	file := filepath.Join(ws, ".reeve", "policy.toml")
 	src, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fail(env, fmt.Errorf("%w: there is no policy of this project to trust: %s does not exist", reeve.ErrNotFound, file))
+	}
 	if err != nil {
 		return fail(env, fmt.Errorf("read the project's policy: %w", err))
 	}

@@ -10,12 +10,18 @@ package jail
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
+
+// ErrNoProgram is [fs.ErrNotExist] for a name that no directory of the PATH of
+// the plan has a program for. The PATH inside is not always the caller's.
+var ErrNoProgram = fmt.Errorf("no program of this name in the PATH inside the sandbox; give its path, or install it where others can read it: %w", fs.ErrNotExist)
 
 // NetMode says what network a process sees. The zero value is none.
 type NetMode uint8

@@ -120,7 +120,7 @@ func runnable(plan jail.Plan, cmd jail.Cmd) error {
 			}
 		}
 	}
-	return fmt.Errorf("start %s: %w in the sandbox's PATH", name, exec.ErrNotFound)
+	return fmt.Errorf("start %s: %w", name, jail.ErrNoProgram)
 }
 
 func notRunnable(path string) error {

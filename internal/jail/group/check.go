@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -48,7 +47,7 @@ func Check(plan jail.Plan, cmd jail.Cmd) error {
 }
 
 // Find looks a program up in the plan's own PATH and directory, so that a
-// misspelt name is told as such ([exec.ErrNotFound]) before anything starts.
+// misspelt name is told as such ([jail.ErrNoProgram]) before anything starts.
 func Find(name string, plan jail.Plan) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
@@ -75,7 +74,7 @@ func Find(name string, plan jail.Plan) (string, error) {
 			}
 		}
 	}
-	return "", exec.ErrNotFound
+	return "", jail.ErrNoProgram
 }
 
 // input is what a program reads. A file on the disk is read for it: a program

@@ -201,7 +201,7 @@ func nothingUnprotected(t *testing.T, wall jail.Wall) {
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the program ran")
 	}
-	if _, err := wall.Start(t.Context(), b.Permit(), digest, good, jail.Cmd{Argv: []string{"no-such-program-here"}}); !errors.Is(err, exec.ErrNotFound) {
+	if _, err := wall.Start(t.Context(), b.Permit(), digest, good, jail.Cmd{Argv: []string{"no-such-program-here"}}); !errors.Is(err, jail.ErrNoProgram) {
 		t.Errorf("unknown program: %v", err)
 	}
 }

@@ -53,6 +53,7 @@ func Layers(layers ...*policy.Layer) []Finding {
 		}
 		all = append(all, layer.Rules...)
 	}
+	l.all = all
 	for i, r := range all {
 		l.pairs(r, all, i)
 		l.alone(r)
@@ -60,7 +61,10 @@ func Layers(layers ...*policy.Layer) []Finding {
 	return l.found
 }
 
-type linter struct{ found []Finding }
+type linter struct {
+	all   []*rule.Rule
+	found []Finding
+}
 
 func (l *linter) add(r *rule.Rule, k Kind, format string, args ...any) {
 	l.found = append(l.found, Finding{r.At, r.Text, k, fmt.Sprintf(format, args...)})
@@ -210,7 +214,10 @@ func (l *linter) refuseCommand(r *rule.Rule) {
 	case bundled(words[flag]):
 		l.add(r, Evaded, "the order of flags walks around it (%s); %s", reorder(words, flag), "name the program, and ask")
 	case flag > 0 && !strings.Contains(strings.Join(words[:flag], " "), "*"):
-		l.add(r, Evaded, "a word before %s walks around it; write %s * %s*", words[flag], strings.Join(words[:flag], " "), strings.TrimRight(words[flag], "*"))
+		wider := fmt.Sprintf("%s * %s*", strings.Join(words[:flag], " "), strings.TrimRight(words[flag], "*"))
+		if !slices.ContainsFunc(l.all, func(o *rule.Rule) bool { return o.Inside == wider && o.Verdict == r.Verdict && o.Word == r.Word }) {
+			l.add(r, Evaded, "a word before %s walks around it; write %s(%s) beside it", words[flag], r.Word, wider)
+		}
 	}
 }
 

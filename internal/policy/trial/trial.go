@@ -60,7 +60,7 @@ func (b *Bench) Input(name string, args []byte, dir string) (policy.Input, error
 	}
 	var given map[string]jsontext.Value
 	if err := json.Unmarshal(args, &given); err != nil {
-		return policy.Input{}, fmt.Errorf("the arguments of %s are one JSON object: %w", name, err)
+		return policy.Input{}, fmt.Errorf("the arguments of %s are one JSON object, such as {\"command\":\"git status\"} for bash: %w", name, err)
 	}
 	t := choose(b.Find(name), given)
 	if t == nil {
