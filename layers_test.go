@@ -111,6 +111,7 @@ tool/tooltest    test       : reeve permit tool
 mcp/message      pure part  :
 mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
+mcp/web          net part   : mcp/message mcp/upstream netguard
 
 localsock        net exec=spawn.go :
 attach                      : localsock
