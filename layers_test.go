@@ -68,7 +68,8 @@ config                      : reeve netguard
 jail/tree        part       :
 jail/gitconf     pure part  :
 jail/environ     pure part  :
-jail                        : reeve permit jail/tree jail/gitconf jail/environ
+jail/orders      pure part  :
+jail                        : reeve permit jail/tree jail/gitconf jail/environ jail/orders
 
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
@@ -90,7 +91,11 @@ jail/plant       part       : jail jail/tree jail/gitconf
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
 jail/trusted     part       :
-jail/bwrap       exec       : reeve permit jail jail/seccomp jail/limit jail/trusted
+jail/first       net exec   : jail/orders
+jail/forge       exec       :
+jail/cell        exec part  : reeve jail jail/orders jail/seccomp jail/limit jail/group
+jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit jail/trusted
+jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group
 jail/probe       net exec   : reeve permit jail

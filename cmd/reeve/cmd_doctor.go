@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -138,10 +137,6 @@ func unprobed(wall string) []promise {
 			{"limits", "partial", "held: wall time, processor seconds, file size, open files; not held: memory, number of processes, scratch space"},
 		}
 	}
-	terminal := promise{"a terminal for programs inside", "ready", "/usr/bin/setsid"}
-	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
-		terminal = promise{terminal.Name, "missing", "install the package util-linux"}
-	}
 	abstract := promise{"abstract sockets closed where the network is open", "ready", "Landlock"}
 	if !bwrap.Scopes() {
 		abstract.State, abstract.Detail = "missing", "needs Linux 6.12 with Landlock, and a bubblewrap that is not set-id"
@@ -152,8 +147,8 @@ func unprobed(wall string) []promise {
 		bounds.State = "partial"
 	}
 	return []promise{
-		terminal, abstract,
-		bounds,
+		{"a terminal for programs inside", "ready", "a session of its own"},
+		abstract, bounds,
 		{"network by host", "missing", "a profile has no network or the machine's own, loopback included"},
 	}
 }

@@ -89,6 +89,7 @@ func byHand(plan jail.Plan, h helper) error {
 	if err != nil {
 		return err
 	}
+	args = append(args, environment(plan.Env)...)
 	cmd := exec.Command(Program, append(args, "--", "true")...)
 	cmd.ExtraFiles = fds
 	cmd.Env = []string{}

@@ -14,15 +14,13 @@ import (
 	"syscall"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/jail/cell"
 	"github.com/reeve-gate/reeve/internal/jail/trusted"
 )
 
 // Program is where bubblewrap is looked for: never by PATH, never in the
 // workspace (A8, amendment 22). Ubuntu's AppArmor profile names this path too.
 const Program = "/usr/bin/bwrap"
-
-// setsidProgram makes a contained program the leader of its own terminal.
-const setsidProgram = "/usr/bin/setsid"
 
 // helper is a program that was found fit to build a boundary with.
 type helper struct {
@@ -116,4 +114,12 @@ func fileDigest(path string) (string, error) {
 
 func (h helper) String() string {
 	return h.path + " (" + h.version + ", sha256 " + h.digest[:16] + ")"
+}
+
+// Scopes reports whether a boundary can close unix sockets with an abstract
+// name here: a bubblewrap that runs as root whoever starts it does not start
+// under the rule that takes ([cell.Scope]).
+func Scopes() bool {
+	info, err := os.Stat(Program)
+	return cell.Scopes() && err == nil && info.Mode()&os.ModeSetuid == 0
 }

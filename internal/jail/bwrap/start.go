@@ -7,13 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,8 +18,9 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/cell"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
-	"github.com/reeve-gate/reeve/internal/jail/seccomp"
+	"github.com/reeve-gate/reeve/internal/jail/orders"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
 
@@ -56,289 +53,6 @@ func (w *Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan
 	return w.launch(ctx, plan, cmd)
 }
 
-// launch starts cmd inside plan, or fails having started nothing.
-func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.Process, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("start in sandbox: %w", err)
-	}
-	h, err := w.finder.find()
-	if err != nil {
-		return nil, err
-	}
-	if plan.Workspace == "" || plan.Dir == "" {
-		return nil, fmt.Errorf("start in sandbox: %w: the plan names no workspace", reeve.ErrBoundary)
-	}
-	if err := runnable(plan, cmd); err != nil {
-		return nil, err
-	}
-	if err := noDirectories(cmd); err != nil {
-		return nil, err
-	}
-	l := launch{helper: h, plan: plan, cmd: cmd}
-	defer l.close()
-	if err := l.prepare(); err != nil {
-		return nil, fmt.Errorf("start in sandbox: %w: %w", reeve.ErrBoundary, err)
-	}
-	proc, err := l.start()
-	if err != nil {
-		return nil, fmt.Errorf("start in sandbox: %w: %w", reeve.ErrBoundary, err)
-	}
-	proc.watch(ctx)
-	return proc, nil
-}
-
-// runnable finds the program before anything is started, so that a misspelt
-// name is told as such. Inside it is looked up again.
-func runnable(plan jail.Plan, cmd jail.Cmd) error {
-	if len(cmd.Argv) == 0 || cmd.Argv[0] == "" {
-		return fmt.Errorf("start in sandbox: %w: no program named", reeve.ErrUsage)
-	}
-	for _, a := range cmd.Argv {
-		if strings.Contains(a, "\x00") {
-			return fmt.Errorf("start in sandbox: %w: argument %q holds a zero byte", reeve.ErrUsage, a)
-		}
-	}
-	name := cmd.Argv[0]
-	if strings.Contains(name, "/") {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(plan.Dir, name)
-		}
-		if unix.Access(name, unix.X_OK) == nil {
-			return nil
-		}
-		return fmt.Errorf("start %s: %w", cmd.Argv[0], notRunnable(name))
-	}
-	for _, kv := range plan.Env {
-		path, ok := strings.CutPrefix(kv, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(path) {
-			full := filepath.Join(dir, name)
-			if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && unix.Access(full, unix.X_OK) == nil {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("start %s: %w", name, jail.ErrNoProgram)
-}
-
-func notRunnable(path string) error {
-	if _, err := os.Stat(path); err != nil {
-		return err
-	}
-	return &fs.PathError{Op: "execute", Path: path, Err: fs.ErrPermission}
-}
-
-// launch holds what one start needs until bubblewrap has it.
-type launch struct {
-	helper helper
-	plan   jail.Plan
-	cmd    jail.Cmd
-
-	fds        files    // handed over
-	infoR      *os.File // what bubblewrap tells of the process it made
-	gateW      *os.File // bubblewrap waits until this is closed
-	tokenR     *os.File // our own end of the pipe whose byte is read once the mounts stand
-	tokenW     *os.File // where the byte is written once the last bound is set
-	exec       *exec.Cmd
-	memberArgs []string
-}
-
-func (l *launch) close() {
-	l.fds.close()
-	for _, f := range []*os.File{l.infoR, l.gateW, l.tokenW} {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
-
-// prepare makes every descriptor and argument. Nothing runs yet.
-func (l *launch) prepare() error {
-	filter, err := filterFor(l.plan)
-	if err != nil {
-		return err
-	}
-	gateR, gateW, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	l.gateW = gateW
-	gate := l.fds.add(gateR)
-	infoR, infoW, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	l.infoR = infoR
-	info := l.fds.add(infoW)
-	tokenR, tokenW, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	l.tokenR = tokenR
-	own, err := unix.FcntlInt(tokenR.Fd(), unix.F_DUPFD_CLOEXEC, 3)
-	if err != nil {
-		return err
-	}
-	l.tokenR = os.NewFile(uintptr(own), "token")
-	token := l.fds.add(tokenR)
-	l.tokenW = tokenW
-	args, err := arguments(l.plan, l.helper, l.cmd.TTY == nil, &l.fds)
-	if err != nil {
-		return err
-	}
-	seccompFile, err := memfd("filter", filter)
-	if err != nil {
-		return err
-	}
-	args = append(args, "--seccomp", l.fds.add(seccompFile), "--info-fd", info, "--block-fd", token)
-	argsFile, err := memfd("args", []byte(strings.Join(args, "\x00")+"\x00"))
-	if err != nil {
-		return err
-	}
-	argv := []string{l.helper.path, "--args", gate, "--args", l.fds.add(argsFile), "--"}
-	if l.cmd.TTY != nil {
-		if _, err := checkHelper(setsidProgram); err != nil {
-			return fmt.Errorf("a terminal inside needs %s: %w", setsidProgram, err)
-		}
-		argv = append(argv, setsidProgram, "--ctty", "--")
-	}
-	l.memberArgs = append(argv, l.cmd.Argv...)
-	return nil
-}
-
-func filterFor(plan jail.Plan) ([]byte, error) {
-	strict := plan.NoUnix && plan.Net == jail.NetNone
-	ins, err := seccomp.Filter(runtime.GOARCH, seccomp.Mode{Inet: !strict, Unix: !plan.NoUnix})
-	if err != nil {
-		return nil, err
-	}
-	return seccomp.Encode(ins)
-}
-
-// start runs bubblewrap on a thread of its own that lives as long as it does:
-// --die-with-parent ends the boundary with the thread that made it
-// (go.dev/issue/27505).
-func (l *launch) start() (*process, error) {
-	cmd := &exec.Cmd{
-		Path: l.helper.path, Args: l.memberArgs, Env: []string{}, Dir: "/", ExtraFiles: l.fds,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = input(l.cmd.Stdin), stream(l.cmd.Stdout), stream(l.cmd.Stderr)
-	if l.cmd.TTY != nil {
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = l.cmd.TTY, l.cmd.TTY, l.cmd.TTY
-	}
-	proc := newProcess(l.plan, l.tokenR)
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for good: the thread is no longer like the others
-		// A descriptor that we inherited ourselves must not be inherited on.
-		unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
-		if l.plan.Net == jail.UnrestrictedNetwork && !l.plan.NoUnix && (l.helper.setid || !scope()) {
-			proc.unheld = append(proc.unheld, "unix sockets with an abstract name")
-		}
-		err := umask(l.cmd.Umask)
-		if err == nil {
-			err = cmd.Start()
-		}
-		started <- err
-		if err == nil {
-			proc.reap(cmd)
-		}
-	}()
-	if err := <-started; err != nil {
-		l.tokenR.Close()
-		return nil, err
-	}
-	proc.pid = cmd.Process.Pid
-	proc.limits = limit.Set(strconv.Itoa(proc.pid)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36), proc.pid, l.plan.Limits)
-	if said := "scratch " + limit.Size(scratch(l.plan.Limits)); l.helper.sizes {
-		proc.limits.Held = append(proc.limits.Held, said)
-	} else {
-		proc.limits.Unheld = append(proc.limits.Unheld, "scratch")
-	}
-	l.fds.close()
-	l.fds = nil
-	l.gateW.Close()
-	err := proc.learn(l.infoR, l.tokenW)
-	l.tokenW.Close()
-	if err != nil {
-		cmd.Process.Kill()
-		<-proc.done
-		return nil, err
-	}
-	return proc, nil
-}
-
-// noDirectories refuses a directory as a stream: it would be a way to
-// everything below and above it, past every mount.
-func noDirectories(cmd jail.Cmd) error {
-	for i, f := range []*os.File{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
-		if f == nil {
-			continue
-		}
-		if info, err := f.Stat(); err != nil || info.IsDir() {
-			return fmt.Errorf("start in sandbox: %w: descriptor %d is a directory, which no boundary could hold", reeve.ErrUsage, i)
-		}
-	}
-	return nil
-}
-
-// input is what a program reads. A file on the disk is read for it: a program
-// that holds the file itself could open it anew for writing by way of /proc,
-// past the mounts.
-func input(f *os.File) io.Reader {
-	if f == nil {
-		return nil
-	}
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		return struct{ io.Reader }{f}
-	}
-	return f
-}
-
-// stream keeps a nil file from becoming a non-nil interface; nil is the null
-// device.
-func stream(f *os.File) io.ReadWriter {
-	if f == nil {
-		return nil
-	}
-	return f
-}
-
-// learn reads which process bubblewrap made and which namespace it is in,
-// sets what can be set only inside of that, and lets the program begin.
-func (p *process) learn(info, token *os.File) error {
-	defer close(p.learned)
-	info.SetReadDeadline(time.Now().Add(10 * time.Second))
-	var told struct {
-		Child int    `json:"child-pid"`
-		PIDNS uint64 `json:"pid-namespace"`
-	}
-	if err := json.NewDecoder(info).Decode(&told); err != nil || told.Child <= 0 {
-		return errors.Join(errors.New("bubblewrap made no process"), err)
-	}
-	fd, err := unix.PidfdOpen(told.Child, 0)
-	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("hold process %d: %w", told.Child, err)
-	}
-	if err == nil {
-		p.limits.Inside(told.Child)
-	}
-	if _, err := token.Write([]byte{1}); err != nil {
-		return fmt.Errorf("let the program begin: %w", err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.init, p.ns = told.Child, told.PIDNS
-	p.initFD = -1
-	if err == nil {
-		p.initFD = fd
-	}
-	return nil
-}
-
 // StartProbe runs our own binary with the given hidden command and task
 // inside a plan, and nothing else: it is how the wall is tried, and needs no
 // permit.
@@ -348,4 +62,224 @@ func (w *Wall) StartProbe(ctx context.Context, plan jail.Plan, command, task str
 		return nil, fmt.Errorf("find our own program: %w", err)
 	}
 	return w.launch(ctx, plan, jail.Cmd{Argv: []string{exe, command, task}, Stdout: stdout, Stderr: stderr})
+}
+
+// launch starts cmd inside plan, or fails having started nothing.
+func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start in sandbox: %w", err)
+	}
+	h, err := w.finder.find()
+	if err != nil {
+		return nil, err
+	}
+	if err := cell.Check(plan, cmd); err != nil {
+		return nil, err
+	}
+	l := launch{helper: h, plan: plan, cmd: cmd, tree: cell.NewTree(plan.Limits)}
+	defer l.close()
+	if err := l.prepare(); err != nil {
+		return nil, fmt.Errorf("start in sandbox: %w: %w", reeve.ErrBoundary, err)
+	}
+	if err := l.start(ctx); err != nil {
+		return nil, cell.Refused(err)
+	}
+	l.tree.Watch(ctx)
+	return l.tree, nil
+}
+
+// launch holds what one start needs until bubblewrap has it.
+type launch struct {
+	helper helper
+	plan   jail.Plan
+	cmd    jail.Cmd
+	tree   *cell.Tree
+
+	exec   *exec.Cmd
+	fds    files    // handed over
+	infoR  *os.File // what bubblewrap tells of the process it made
+	gateW  *os.File // bubblewrap waits until this is closed
+	tokenR *os.File // our own end of the pipe whose byte is read once the mounts stand
+	tokenW *os.File // where the byte is written once the last bound is set
+
+	door   *cell.Door     // where the first process inside is ours
+	orders *orders.Orders // what it is told
+}
+
+func (l *launch) close() {
+	l.fds.close()
+	for _, f := range []*os.File{l.infoR, l.gateW, l.tokenW} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if l.door != nil {
+		l.door.Close()
+	}
+}
+
+// prepare makes every descriptor and argument. Nothing runs yet.
+func (l *launch) prepare() error {
+	filter, err := cell.Filter(l.plan)
+	if err != nil {
+		return err
+	}
+	gate, info, token, err := l.pipes()
+	if err != nil {
+		return err
+	}
+	args, err := arguments(l.plan, l.helper, l.cmd.TTY == nil, &l.fds)
+	if err != nil {
+		return err
+	}
+	seccompFile, err := cell.File("filter", filter)
+	if err != nil {
+		return err
+	}
+	args = append(args, "--seccomp", l.fds.add(seccompFile), "--info-fd", info, "--block-fd", token)
+	l.exec = &exec.Cmd{
+		Path: l.helper.path, Env: []string{}, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	cell.Streams(l.exec, l.cmd)
+	env, argv, err := l.program()
+	if err != nil {
+		return err
+	}
+	argsFile, err := cell.File("args", []byte(strings.Join(slices.Concat(args, env), "\x00")+"\x00"))
+	if err != nil {
+		return err
+	}
+	l.exec.Args = slices.Concat([]string{l.helper.path, "--args", gate, "--args", l.fds.add(argsFile), "--"}, argv)
+	l.exec.ExtraFiles = l.fds
+	return nil
+}
+
+// pipes makes the three by which bubblewrap is steered, and their numbers
+// there.
+func (l *launch) pipes() (gate, info, token string, err error) {
+	gateR, gateW, err := os.Pipe()
+	if err != nil {
+		return "", "", "", err
+	}
+	l.gateW = gateW
+	gate = l.fds.add(gateR)
+	infoR, infoW, err := os.Pipe()
+	if err != nil {
+		return "", "", "", err
+	}
+	l.infoR = infoR
+	info = l.fds.add(infoW)
+	tokenR, tokenW, err := os.Pipe()
+	if err != nil {
+		return "", "", "", err
+	}
+	token = l.fds.add(tokenR)
+	l.tokenW = tokenW
+	own, err := unix.FcntlInt(tokenR.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return "", "", "", err
+	}
+	l.tokenR = os.NewFile(uintptr(own), "token")
+	return gate, info, token, nil
+}
+
+// program is what bubblewrap starts and the arguments that set its
+// environment. With a terminal, or a listener to hand out, that is the first
+// process of ours, which becomes the program.
+func (l *launch) program() (env, argv []string, err error) {
+	if l.cmd.TTY == nil && l.plan.Net != jail.ProxiedNetwork {
+		return environment(l.plan.Env), l.cmd.Argv, nil
+	}
+	l.orders = &orders.Orders{
+		Gate: true, TTY: l.cmd.TTY != nil, Listen: cell.ListenOn(l.plan), Umask: -1,
+		Argv: l.cmd.Argv, Env: l.plan.Env, Paths: cell.Paths(l.plan, l.cmd),
+	}
+	if l.door, err = cell.NewDoor(); err != nil {
+		return nil, nil, err
+	}
+	b, err := cell.NewBriefing(l.orders, l.door, len(l.fds)+3)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.fds = append(l.fds, b.Files...)
+	return environment(b.Env), []string{b.Path}, nil
+}
+
+// start runs bubblewrap and returns when the process inside is known, and
+// where that is ours at first, when the program runs.
+func (l *launch) start(ctx context.Context) error {
+	scoped := func() error {
+		if cell.NeedsScope(l.plan) && (l.helper.setid || !cell.Scope()) {
+			l.tree.Unheld(cell.AbstractOpen)
+		}
+		return cell.Umask(l.cmd.Umask)
+	}
+	if err := l.tree.Launch(l.exec, scoped, l.verdict); err != nil {
+		l.tokenR.Close()
+		return err
+	}
+	bounds := l.tree.Bound(l.tree.PID(), l.plan.Limits, l.helper.sizes) // it waits at its gate
+	l.fds.close()
+	l.fds = nil
+	l.gateW.Close()
+	if err := l.learn(bounds); err != nil {
+		l.tree.Kill()
+		return err
+	}
+	if l.door == nil {
+		return nil
+	}
+	known := func(uint64) error { return nil }
+	if err := l.door.Await(ctx, l.orders, known, l.cmd.Listener); err != nil {
+		l.tree.Kill()
+		_, ended := l.tree.Wait() // knows whether bubblewrap came as far as that
+		return errors.Join(ended, err)
+	}
+	return nil
+}
+
+// verdict judges the end of bubblewrap: one with an error that it did not live
+// to report, since the mounts were never made, is no end of the program.
+func (l *launch) verdict(code int, asked bool) error {
+	defer l.tokenR.Close()
+	if code != 0 && !asked && unread(l.tokenR) {
+		return fmt.Errorf("%w: bubblewrap could not build the sandbox (its message is on standard error); nothing was run", reeve.ErrBoundary)
+	}
+	return nil
+}
+
+// unread reports whether the byte that bubblewrap takes after the last mount
+// is still there.
+func unread(token *os.File) bool {
+	n, err := unix.IoctlGetInt(int(token.Fd()), unix.TIOCINQ)
+	return err == nil && n > 0
+}
+
+// learn reads which process bubblewrap made and which namespace it is in,
+// sets what can be set only inside of that, and lets it go on.
+func (l *launch) learn(bounds *limit.Tree) error {
+	l.infoR.SetReadDeadline(time.Now().Add(cell.Patience))
+	var told struct {
+		Child int    `json:"child-pid"`
+		PIDNS uint64 `json:"pid-namespace"`
+	}
+	if err := json.NewDecoder(l.infoR).Decode(&told); err != nil || told.Child <= 0 {
+		return errors.Join(errors.New("bubblewrap made no process"), err)
+	}
+	fd, err := unix.PidfdOpen(told.Child, 0)
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("hold process %d: %w", told.Child, err)
+	}
+	if err == nil {
+		bounds.Inside(told.Child)
+	} else {
+		fd = -1
+	}
+	if _, err := l.tokenW.Write([]byte{1}); err != nil {
+		unix.Close(fd)
+		return fmt.Errorf("let the program begin: %w", err)
+	}
+	l.tokenW.Close()
+	l.tree.Know(told.Child, fd, told.PIDNS)
+	return nil
 }

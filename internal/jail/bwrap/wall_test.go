@@ -27,6 +27,14 @@ func TestNothingEscapes(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Escape(t, wall(t)) })
 }
 
+func TestWhatNoProfileNamesIsReadOnly(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.ReadOnly(t, wall(t)) })
+}
+
+func TestATreeHasNamespacesOfItsOwn(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Namespaces(t, wall(t)) })
+}
+
 func TestProcessesAndLimitsHold(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Hold(t, wall(t)) })
 }

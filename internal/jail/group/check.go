@@ -77,9 +77,9 @@ func Find(name string, plan jail.Plan) (string, error) {
 	return "", jail.ErrNoProgram
 }
 
-// input is what a program reads. A file on the disk is read for it: a program
+// Input is what a program reads. A file on the disk is read for it: a program
 // that holds the file itself could open it anew for writing by its descriptor.
-func input(f *os.File) io.Reader {
+func Input(f *os.File) io.Reader {
 	if f == nil {
 		return nil
 	}

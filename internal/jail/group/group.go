@@ -62,7 +62,7 @@ func Start(ctx context.Context, c *exec.Cmd, o Options) (*Process, error) {
 	if o.Dies {
 		diesWithThread(c.SysProcAttr)
 	}
-	c.Stdin = input(o.Stdin)
+	c.Stdin = Input(o.Stdin)
 	if o.Stdout != nil { // a nil file in an interface is no nil
 		c.Stdout = o.Stdout
 	}

@@ -137,6 +137,7 @@ func Hold(t *testing.T, wall jail.Wall) {
 		}
 	})
 	t.Run("a listener inside is not reached from outside", func(t *testing.T) { listenerInside(t, wall) })
+	t.Run("a network by rules has one way out", func(t *testing.T) { wayOut(t, wall) })
 }
 
 func oncePerPermit(t *testing.T, wall jail.Wall) {

@@ -34,6 +34,12 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
 // await waits for a word after the given place and returns the place behind it.
 func (s *screen) await(t *testing.T, from int, word string) int {
 	t.Helper()
@@ -85,7 +91,7 @@ func Terminal(t *testing.T, wall jail.Wall) {
 	}
 	at = show.await(t, at, "> ")
 	say("stty size; echo up-$((40+2))\n", "up-42")
-	if head := show.buf.String(); !strings.Contains(head, "33 77") || strings.Contains(head, "no job control") {
+	if head := show.text(); !strings.Contains(head, "33 77") || strings.Contains(head, "no job control") {
 		t.Errorf("the terminal says %q", head)
 	}
 	say("sleep 1000\n", "sleep 1000")

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden profiles instead of co
 
 const (
 	home = "/Users/ada"
-	ws   = home + "/work/tern"
+	ws   = home + "/code/tern"
 	temp = "/private/var/folders/q1/x/T/reeve-1"
 )
 
