@@ -43,6 +43,10 @@ func TestWhatARunPlantsIsQuarantined(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Quarantine(t, wall(t)) })
 }
 
+func TestWhatPeopleDoAllDayGoesOnInside(t *testing.T) {
+	testuser.Both(t, func(t *testing.T) { jailtest.Chores(t, wall(t)) })
+}
+
 func TestHonestWorkSucceedsInside(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) { jailtest.Work(t, wall(t)) })
 }
