@@ -21,7 +21,7 @@ func cmdInstall(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, fmt.Errorf("find this program's own path: %w", err))
 	}
-	command, err := c.client.Command(program, env.Getenv("REEVE_HOME"))
+	command, err := c.client.Command(program, env.Getenv)
 	if err != nil {
 		return fail(env, err)
 	}

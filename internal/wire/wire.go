@@ -27,6 +27,10 @@ const (
 	HookSocket    = "hook.sock" // inside a session's own directory, and the name it has inside the boundary
 )
 
+// InsideHook is where a session's socket stands inside its boundary: below a
+// folder that on the machine itself only root could make.
+const InsideHook = "/run/reeve/hook.sock"
+
 // Hello opens a connection in both directions.
 type Hello struct {
 	Proto int    `json:"proto"`

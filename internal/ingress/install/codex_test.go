@@ -12,7 +12,7 @@ import (
 )
 
 func TestCodexsHooksGoInAndComeOutByteForByte(t *testing.T) {
-	command, err := Codex.Command("/usr/local/bin/reeve", "/h/r")
+	command, err := Codex.Command("/usr/local/bin/reeve", home("/h/r"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestCodexsHooksGoInAndComeOutByteForByte(t *testing.T) {
 
 func TestTrustNamesEachHookByItsPlaceAndItsText(t *testing.T) {
 	src := `{"hooks":{"PreToolUse":[{"matcher":"^Bash$","hooks":[{"type":"command","command":"x"},{"type":"command","command":"'/r' hook claude || exit 2"}]}]}}`
-	command, _ := Codex.Command("/r", "")
+	command, _ := Codex.Command("/r", home(""))
 	with, err := Codex.Add([]byte(src), true, command)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestTrustNamesEachHookByItsPlaceAndItsText(t *testing.T) {
 func TestTheCommandOfCodexDeniesAloudWhateverBecomesOfReeve(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "re'eve x")
-	command, err := Codex.Command(program, "")
+	command, err := Codex.Command(program, home(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestCodexsFilesAreFound(t *testing.T) {
 }
 
 func TestWhatCodexPassesByIsSaid(t *testing.T) {
-	command, _ := Codex.Command("/r", "")
+	command, _ := Codex.Command("/r", home(""))
 	after, err := Codex.Add([]byte("{\n  \"hooks\": {},\n  \"model\": 1\n}"), true, command)
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ var Codex = newClient("codex", "Codex", ` hook codex || { [ $? = 2 ] || echo "Re
 })
 
 func newClient(name, product, tail string, events []Event) *Client {
-	ours := regexp.MustCompile(`^(REEVE_HOME=\S.* )?('[^\n]*'|"[^\n]*"|[^\s'"]+)` + regexp.QuoteMeta(tail) + `$`)
+	ours := regexp.MustCompile(`^(?:[A-Z_]+=(?:'[^'\n]*'(?:\\''[^'\n]*')*)? )*('[^\n]*'|"[^\n]*"|[^\s'"]+)` + regexp.QuoteMeta(tail) + `$`)
 	return &Client{name, product, events, tail, ours}
 }
 
@@ -65,26 +65,43 @@ func Named(name string) *Client {
 	return nil
 }
 
+// places are the variables by which a program finds Reeve's directories.
+var places = []string{"REEVE_HOME", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"}
+
 // Command is the shell command that the client is to run: program is the
-// absolute path of reeve, home is REEVE_HOME or "".
-func (c *Client) Command(program, home string) (string, error) {
-	for what, path := range map[string]string{"the program's path": program, "REEVE_HOME": home} {
-		switch {
-		case path == "" && what == "REEVE_HOME":
-		case !filepath.IsAbs(path):
-			return "", fmt.Errorf("%s %q is not absolute", what, path)
-		case strings.ContainsFunc(path, unicode.IsControl):
-			return "", fmt.Errorf("%s %q holds a control character", what, path)
-		case strings.Contains(path, "${"):
-			// Claude Code replaces ${CLAUDE_...} in the text of a command.
-			return "", fmt.Errorf("%s %q holds ${, which %s may replace", what, path, c.Product)
+// absolute path of reeve. It says itself where Reeve's directories are, as
+// getenv tells it now: a client sets variables for its hooks that a project's
+// settings name, and another REEVE_HOME would be another gate with other rules.
+func (c *Client) Command(program string, getenv func(string) string) (string, error) {
+	if err := c.path("the program's path", program); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, name := range places {
+		value := getenv(name)
+		if value != "" {
+			if err := c.path(name, value); err != nil {
+				return "", err
+			}
+			value = quote(value)
 		}
+		text.WriteString(name + "=" + value + " ")
 	}
-	text := quote(program) + c.tail
-	if home != "" {
-		text = "REEVE_HOME=" + quote(home) + " " + text
+	return text.String() + quote(program) + c.tail, nil
+}
+
+// path refuses what would not arrive as it is.
+func (c *Client) path(what, path string) error {
+	switch {
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("%s %q is not absolute", what, path)
+	case strings.ContainsFunc(path, unicode.IsControl):
+		return fmt.Errorf("%s %q holds a control character", what, path)
+	case strings.Contains(path, "${"):
+		// Claude Code replaces ${CLAUDE_...} in the text of a command.
+		return fmt.Errorf("%s %q holds ${, which %s may replace", what, path, c.Product)
 	}
-	return text, nil
+	return nil
 }
 
 // quote makes one word of s for a POSIX shell.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -279,24 +280,60 @@ func TestSettingsThatCannotBeReadAreRefusedWithThePlace(t *testing.T) {
 
 func TestTheCommandIsOneOfOursWhateverThePath(t *testing.T) {
 	for _, path := range []string{"/usr/bin/reeve", "/my tools/reeve", "/it's/reeve", `/a"b/re$eve`, "/`x`/reeve", "/ü/reeve"} {
-		for _, home := range []string{"", "/h o'me"} {
-			c, err := Claude.Command(path, home)
+		for _, at := range []string{"", "/h o'me"} {
+			c, err := Claude.Command(path, home(at))
 			if err != nil || !Claude.isOurs(c) || !strings.HasSuffix(c, " hook claude || exit 2") {
-				t.Errorf("Claude.Command(%q, %q) = %q, %v", path, home, c, err)
+				t.Errorf("Claude.Command(%q, %q) = %q, %v", path, at, c, err)
 			}
 		}
 	}
-	for _, c := range []string{"reeve hook claude", "echo hook claude || exit 2; true", "x && '/r' hook claude || exit 2 # no", "'/r' hook codex || exit 2", ""} {
+	for _, c := range []string{"reeve hook claude", "echo hook claude || exit 2; true", "x && '/r' hook claude || exit 2 # no", "'/r' hook codex || exit 2", "", "REEVE_HOME=x; evil '/r' hook claude || exit 2", "X='a' evil '/r' hook claude || exit 2", "reeve=1 '/r' hook claude || exit 2"} {
 		if Claude.isOurs(c) {
 			t.Errorf("%q passes for ours", c)
 		}
 	}
+	for _, c := range []string{"'/r' hook claude || exit 2", `REEVE_HOME='/it'\''s' '/r' hook claude || exit 2`} { // of earlier versions
+		if !Claude.isOurs(c) {
+			t.Errorf("%q is not known as ours", c)
+		}
+	}
 	for _, bad := range []string{"reeve", "/a\nb", "/${CLAUDE_PROJECT_DIR}/reeve", ""} {
-		if c, err := Claude.Command(bad, ""); err == nil {
+		if c, err := Claude.Command(bad, home("")); err == nil {
 			t.Errorf("Claude.Command(%q) = %q", bad, c)
 		}
 	}
-	if c, err := Claude.Command("/r", "relative"); err == nil {
+	if c, err := Claude.Command("/r", home("relative")); err == nil {
 		t.Errorf("a relative REEVE_HOME gives %q", c)
+	}
+}
+
+// home is an environment with REEVE_HOME, where it is not "", and a few others.
+func home(reeve string) func(string) string {
+	return func(name string) string {
+		return map[string]string{"REEVE_HOME": reeve, "HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1"}[name]
+	}
+}
+
+// TestTheCommandSaysWhereReeveStands runs it: what stood in the client's
+// environment is not what arrives.
+func TestTheCommandSaysWhereReeveStands(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "reeve")
+	script := "#!/bin/sh\necho \"$REEVE_HOME|$HOME|$XDG_CONFIG_HOME|$XDG_STATE_HOME|$XDG_DATA_HOME|$XDG_RUNTIME_DIR\"\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{"": "|/h||||/run/user/1", "/r'x": "/r'x|/h||||/run/user/1"} {
+		command, err := Claude.Command(program, home(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("/bin/sh", "-c", command)
+		for _, name := range places {
+			cmd.Env = append(cmd.Env, name+"=/evil")
+		}
+		if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%q: %q, %v; want %q", command, out, err, want)
+		}
 	}
 }

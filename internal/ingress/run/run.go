@@ -66,9 +66,6 @@ type Door struct {
 	Program    string // this program, shown inside for the hook
 }
 
-// InsideHook is where a session's socket stands inside its boundary.
-const InsideHook = "/run/reeve/hook.sock"
-
 // Run starts r and returns when its tree is gone. streams are the caller's
 // three; with r.TTY the program gets a pseudo-terminal whose other end goes
 // out with started.
@@ -219,8 +216,8 @@ func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.
 		if err != nil {
 			return jail.Plan{}, nil, fmt.Errorf("open the session's socket: %w", err)
 		}
-		opts.Set = append(opts.Set, "REEVE_HOOK_SOCK="+InsideHook)
-		opts.Expose = append(opts.Expose, jail.Expose{From: sock, To: InsideHook})
+		opts.Set = append(opts.Set, "REEVE_HOOK_SOCK="+wire.InsideHook)
+		opts.Expose = append(opts.Expose, jail.Expose{From: sock, To: wire.InsideHook})
 	}
 	plan, err := profile.Plan(jail.Place{Workspace: one.Workspace, Dir: r.Dir, Home: d.Home, State: d.Own, Cache: d.Cache, Quarantine: d.Quarantine, Env: r.Env}, opts)
 	if err != nil {
