@@ -13,6 +13,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
 	"github.com/reeve-gate/reeve/internal/jail/landlock"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
+	"github.com/reeve-gate/reeve/internal/jail/native"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/jail/seatbelt"
 )
@@ -26,6 +27,7 @@ type diagnosis struct {
 	State    string    `json:"state"` // ready, reduced or missing
 	Engine   string    `json:"engine"`
 	Fix      string    `json:"fix,omitempty"`
+	Passed   []string  `json:"passed,omitempty"` // walls that come before the engine, and what is wrong with each
 	Promises []promise `json:"promises"`
 }
 
@@ -55,24 +57,45 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, err)
 	}
-	wall, err := daemon.Wall(conf.Sandbox.Engine)
+	walls, err := daemon.Walls(conf.Sandbox.Engine)
 	if err != nil {
 		return fail(env, err)
 	}
-	ready := wall.Ready(context.Background())
-	if ready.State != reeve.SandboxMissing {
-		ready = probe.Run(context.Background(), wall, ready)
-	}
-	d := diagnose(wall.Name(), ready)
+	d, usable := tryAll(walls)
 	if *asJSON {
 		printJSON(env.Stdout, d)
 	} else {
 		d.write(env.Stdout)
 	}
-	if !ready.Usable() {
+	if !usable {
 		return reeve.ExitBoundary
 	}
 	return reeve.ExitOK
+}
+
+// tryAll tries one wall after the other, as the daemon does, until one is
+// usable; where none is, it is the first one that is told of.
+func tryAll(walls []probe.Prober) (d diagnosis, usable bool) {
+	var passed []string
+	for i, wall := range walls {
+		ready := wall.Ready(context.Background())
+		if ready.State != reeve.SandboxMissing {
+			ready = probe.Run(context.Background(), wall, ready)
+		}
+		if ready.Usable() {
+			d = diagnose(wall.Name(), ready)
+			d.Passed = passed
+			return d, true
+		}
+		if i == 0 {
+			d = diagnose(wall.Name(), ready)
+		}
+		passed = append(passed, wall.Name()+": "+ready.Fix)
+	}
+	if len(passed) > 1 {
+		d.Fix = strings.Join(passed, "; ")
+	}
+	return d, false
 }
 
 // diagnose joins the checks of all profiles into promises and adds those that
@@ -138,7 +161,10 @@ func unprobed(wall string) []promise {
 		}
 	}
 	abstract := promise{"abstract sockets closed where the network is open", "ready", "Landlock"}
-	if !bwrap.Scopes() {
+	switch {
+	case wall == "native" && !native.Scopes():
+		abstract.State, abstract.Detail = "missing", "needs Linux 6.12 with Landlock"
+	case wall != "native" && !bwrap.Scopes():
 		abstract.State, abstract.Detail = "missing", "needs Linux 6.12 with Landlock, and a bubblewrap that is not set-id"
 	}
 	held, rest := limit.Offered()
@@ -168,6 +194,9 @@ func (d diagnosis) write(w io.Writer) {
 	fmt.Fprintf(w, "sandbox: %s\n", d.State)
 	if d.Engine != "" {
 		fmt.Fprintf(w, "engine:  %s\n", d.Engine)
+	}
+	for _, p := range d.Passed {
+		fmt.Fprintf(w, "passed over: %s\n", p)
 	}
 	for _, p := range d.Promises {
 		fmt.Fprintf(w, "  %-8s %-58s %s\n", p.State, p.Name, p.Detail)

@@ -74,7 +74,7 @@ type Config struct {
 		Deadline   string `toml:"deadline" default:"9m" doc:"how long a question stands; then it is a denial (A53). At most 24h."`
 	} `toml:"approval"`
 	Sandbox struct {
-		Engine  string   `toml:"engine" default:"auto" doc:"what builds the boundary: auto takes this system's own. landlock, by its name only, is a reduced one for a Linux that refuses user namespaces: it holds the profiles strict and read-only, and reeve doctor says what it does not hold."`
+		Engine  string   `toml:"engine" default:"auto" doc:"what builds the boundary: auto takes native (namespaces of our own) where it holds here, else bwrap (bubblewrap), and on macOS seatbelt; one by its name is taken or nothing runs. landlock, by its name only, is a reduced one for a Linux that refuses user namespaces: it holds the profiles strict and read-only, and reeve doctor says what it does not hold."`
 		Profile string   `toml:"profile" default:"agent" doc:"profile of reeve run where none is named."`
 		Write   []string `toml:"write" doc:"further directories every run may write; never / or the home directory itself."`
 		PassEnv []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
@@ -159,9 +159,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("%s: approval.unattended is %q; it is wait or deny", c.file, c.Approval.Unattended)
 	}
 	switch c.Sandbox.Engine {
-	case "auto", "bwrap", "landlock", "seatbelt":
+	case "auto", "native", "bwrap", "landlock", "seatbelt":
 	default:
-		return fmt.Errorf("%s: sandbox.engine is %q; it is one of auto, bwrap, landlock, seatbelt", c.file, c.Sandbox.Engine)
+		return fmt.Errorf("%s: sandbox.engine is %q; it is one of auto, native, bwrap, landlock, seatbelt", c.file, c.Sandbox.Engine)
 	}
 	if _, err := c.Pins(); err != nil {
 		return err

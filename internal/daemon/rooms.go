@@ -35,11 +35,11 @@ import (
 
 // walls is the boundary of this machine, tried before it is trusted.
 func walls(c *config.Config, p config.Paths) (jail.Wall, error) {
-	w, err := Wall(c.Sandbox.Engine)
+	all, err := Walls(c.Sandbox.Engine)
 	if err != nil {
 		return nil, err
 	}
-	return probe.New(w, p.State), nil
+	return probe.Among(all, p.State), nil
 }
 
 // limits are the configured bounds of every run; config has checked them.

@@ -8,11 +8,11 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/seatbelt"
 )
 
-// Wall is the wall of this name as sandbox.engine has it, not tried yet.
-func Wall(engine string) (probe.Prober, error) {
+// Walls are the walls that sandbox.engine names, not tried yet.
+func Walls(engine string) ([]probe.Prober, error) {
 	switch engine {
 	case "auto", "seatbelt":
-		return &seatbelt.Wall{}, nil
+		return []probe.Prober{&seatbelt.Wall{}}, nil
 	}
 	return nil, fmt.Errorf("%w: sandbox.engine is %q, which is none of macOS", reeve.ErrUsage, engine)
 }

@@ -6,17 +6,22 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
 	"github.com/reeve-gate/reeve/internal/jail/landlock"
+	"github.com/reeve-gate/reeve/internal/jail/native"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 )
 
-// Wall is the wall of this name as sandbox.engine has it, not tried yet. auto
-// is never a reduced one.
-func Wall(engine string) (probe.Prober, error) {
+// Walls are the walls that sandbox.engine names, not tried yet: of several the
+// first is taken that is usable. auto is never a reduced one.
+func Walls(engine string) ([]probe.Prober, error) {
 	switch engine {
-	case "auto", "bwrap":
-		return &bwrap.Wall{}, nil
+	case "auto":
+		return []probe.Prober{&native.Wall{}, &bwrap.Wall{}}, nil
+	case "native":
+		return []probe.Prober{&native.Wall{}}, nil
+	case "bwrap":
+		return []probe.Prober{&bwrap.Wall{}}, nil
 	case "landlock":
-		return &landlock.Wall{}, nil
+		return []probe.Prober{&landlock.Wall{}}, nil
 	}
 	return nil, fmt.Errorf("%w: sandbox.engine is %q, which is none of Linux", reeve.ErrUsage, engine)
 }

@@ -45,8 +45,9 @@ func main() {
 		f.enter()
 		f.dropPower()
 	}
+	p := f.prepare()
 	f.stand()
-	f.spawn()
+	p.spawn()
 }
 
 // first is the state of the one process.

@@ -40,8 +40,7 @@ func (f *first) dropPower() {
 		}
 		no(orders.DropPower, errno)
 	}
-	_, _, errno = syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
-	no(orders.DropPower, errno)
+	// The ambient ones go with the others (capabilities(7)).
 	_, _, errno = syscall.AllThreadsSyscall(unix.SYS_CAPSET, pointer(&capHeader), pointer(&noCaps[0]), 0)
 	no(orders.DropPower, errno)
 	_, _, errno = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
@@ -80,8 +79,7 @@ type program struct {
 
 // spawn starts the program: as a process of its own, whose end is awaited, or
 // at a gate in the place of this one.
-func (f *first) spawn() {
-	p := f.prepare()
+func (p *program) spawn() {
 	if p.gate {
 		p.become()
 	}
@@ -93,7 +91,7 @@ func (f *first) spawn() {
 	}
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, pointer(&old), 0, 8, 0, 0)
 	if errno != 0 {
-		f.fail(orders.Fork, orders.None, 0, errno)
+		p.fail(orders.Fork, orders.None, 0, errno)
 	}
 	tend(int(pid))
 }

@@ -47,6 +47,10 @@ func engine() string {
 	return "native (Linux " + release + ", sha256 " + cell.FirstDigest()[:16] + ")"
 }
 
+// Scopes reports whether abstract names of sockets can be closed where the
+// network is open.
+func Scopes() bool { return cell.Scopes() }
+
 // Start implements [jail.Wall]. When it returns the program runs, as the
 // leader of a session of its own.
 func (w *Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan jail.Plan, cmd jail.Cmd) (jail.Process, error) {

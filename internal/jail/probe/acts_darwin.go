@@ -75,6 +75,6 @@ func stamp(st *syscall.Stat_t) string {
 }
 
 // advice names the usual causes of a boundary that cannot be built.
-func advice(string) string {
+func advice(string, string) string {
 	return "inside another sandbox no further one can be made; reeve doctor shows each promise"
 }

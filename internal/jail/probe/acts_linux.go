@@ -291,8 +291,11 @@ func stamp(st *syscall.Stat_t) string {
 }
 
 // advice names the usual causes of a boundary that cannot be built.
-func advice(problem string) string {
+func advice(wall, problem string) string {
 	switch {
+	case strings.Contains(problem, "namespace") && wall == "native":
+		return "it needs user namespaces and programs in memory: set the sysctls kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0 and vm.memfd_noexec below 2, " +
+			"and on Ubuntu 24.04 and later kernel.apparmor_restrict_unprivileged_userns=0; or install bubblewrap, which auto takes instead"
 	case strings.Contains(problem, "uid map"), strings.Contains(problem, "RTM_NEWADDR"), strings.Contains(problem, "namespace"), strings.Contains(problem, "ermission"):
 		return "allow user namespaces for bubblewrap: on Ubuntu 24.04 and later install the AppArmor profile bwrap-userns-restrict (package apparmor-profiles), " +
 			"elsewhere set the sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces above 0"

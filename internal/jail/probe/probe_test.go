@@ -128,7 +128,7 @@ func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
 	if r := first.Ready(t.Context()); r.State != reeve.SandboxReady {
 		t.Fatalf("state %s: %s", r.State, r.Fix)
 	}
-	file := filepath.Join(dir, "probe.json")
+	file := filepath.Join(dir, "probe-bwrap.json")
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("kept answer: %v %v", info, err)
@@ -156,5 +156,61 @@ func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
 	again.starts.Store(0)
 	if probe.New(again, dir).Ready(t.Context()); again.starts.Load() == 0 {
 		t.Error("an answer that others can write was believed")
+	}
+}
+
+// named is a wall under another name.
+type named struct {
+	*leaky
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+func TestTheFirstWallThatBitesIsTaken(t *testing.T) {
+	good := &bwrap.Wall{}
+	installed(t, good)
+	leak, after := &leaky{}, &leaky{}
+	c := probe.Among([]probe.Prober{named{leak, "leaky"}, good, named{after, "after"}}, t.TempDir())
+	if c.Name() != "leaky" {
+		t.Errorf("before it was tried it is called %s", c.Name())
+	}
+	if r := c.Ready(t.Context()); r.State != reeve.SandboxReady || c.Name() != "bwrap" {
+		t.Fatalf("taken: %s %s %s", c.Name(), r.State, r.Fix)
+	}
+	tried := leak.starts.Load()
+	if tried == 0 || after.starts.Load() != 0 {
+		t.Errorf("the first was tried %d times, what comes after the taken one %d times", tried, after.starts.Load())
+	}
+	c.Ready(t.Context())
+	if leak.starts.Load() != tried {
+		t.Error("the first was tried again, although another one is taken")
+	}
+	digest := [32]byte{1}
+	dir := t.TempDir()
+	p, err := c.Start(t.Context(), permit.NewIssuer(time.Now).Mint(digest, time.Minute), digest, jail.Plan{Workspace: dir, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}, jail.Cmd{Argv: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+		t.Errorf("end: %+v %v", exit, err)
+	}
+}
+
+func TestWhereNoWallBitesEachSaysWhy(t *testing.T) {
+	one, two := &leaky{}, &leaky{}
+	installed(t, &one.Wall)
+	c := probe.Among([]probe.Prober{named{one, "one"}, named{two, "two"}}, "")
+	r := c.Ready(t.Context())
+	if r.State != reeve.SandboxMissing || !strings.Contains(r.Fix, "one: the sandbox does not hold") || !strings.Contains(r.Fix, "two: the sandbox does not hold") {
+		t.Errorf("%s: %s", r.State, r.Fix)
+	}
+	digest := [32]byte{1}
+	p := permit.NewIssuer(time.Now).Mint(digest, time.Minute)
+	if _, err := c.Start(t.Context(), p, digest, jail.Plan{}, jail.Cmd{Argv: []string{"true"}}); err == nil || !strings.Contains(err.Error(), "boundary missing") {
+		t.Errorf("start through walls that do not bite: %v", err)
+	}
+	if err := p.Spend(digest); err == nil {
+		t.Error("the refused start left its permit good")
 	}
 }

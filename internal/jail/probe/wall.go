@@ -34,8 +34,8 @@ type Wall struct {
 
 var _ jail.Wall = (*Wall)(nil)
 
-// New wraps a wall. The answer is kept in the file probe.json of the state
-// directory; with an empty one it is kept in memory only.
+// New wraps a wall. The answer is kept in the state directory, in a file of the
+// wall's own (probe-bwrap.json); with an empty one it is kept in memory only.
 func New(inner Prober, state string) *Wall { return &Wall{inner: inner, state: state} }
 
 // Name is the name of the wall that is tried.
@@ -95,7 +95,7 @@ func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 		r.State = reeve.SandboxReduced
 	}
 	if err != nil {
-		r.Probed, r.State, r.Fix = false, reeve.SandboxMissing, fmt.Sprintf("the sandbox does not start here: %v; %s", err, advice(err.Error()))
+		r.Probed, r.State, r.Fix = false, reeve.SandboxMissing, fmt.Sprintf("the sandbox does not start here: %v; %s", err, advice(wall.Name(), err.Error()))
 		return r
 	}
 	var open []string
@@ -123,14 +123,14 @@ func identity(engine string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// kept is the file probe.json.
+// kept is the file.
 type kept struct {
 	Key   string
 	Time  time.Time
 	Ready jail.Readiness
 }
 
-func (w *Wall) file() string { return filepath.Join(w.state, "probe.json") }
+func (w *Wall) file() string { return filepath.Join(w.state, "probe-"+w.inner.Name()+".json") }
 
 func (w *Wall) load(key string) (jail.Readiness, bool) {
 	if w.state == "" {
