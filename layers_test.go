@@ -87,6 +87,7 @@ jail/seccomp     part       : reeve
 jail/pty         part       : reeve
 jail/hello       pure part  :
 jail/egress      net        : netguard jail/hello
+jail/guest       part       : jail jail/tree jail/environ
 jail/plant       part       : jail jail/tree jail/gitconf
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
@@ -117,6 +118,8 @@ mcp/message      pure part  :
 mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
+mcp/servers      part       : config mcp/upstream
+mcp/catalog      part       : durable mcp/message mcp/upstream
 
 localsock        net exec=spawn.go :
 attach                      : localsock
@@ -133,6 +136,7 @@ ingress/install             : reeve durable ingress/codex
 
 testuser         exec test  :
 mcptest          test       : mcp/message
+mcptest/memory   test       : mcp/message mcp/upstream mcptest
 anthropictest    net test   :
 openaitest       net test   :
 daemon                      : all

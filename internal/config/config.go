@@ -106,7 +106,7 @@ const MaxFile = 256 << 10
 // defaults; every other fault is an error that names the file and the place.
 func Load(dir string) (*Config, error) {
 	file := filepath.Join(dir, "config.toml")
-	src, err := readOwned(file)
+	src, err := ReadOwned(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Parse(file, nil)
 	}
@@ -320,9 +320,9 @@ func Manual() string {
 	return b.String()
 }
 
-// readOwned reads a file a person keeps, refusing one that others could have
-// written.
-func readOwned(file string) ([]byte, error) {
+// ReadOwned reads a file that a person keeps, refusing one that others could
+// have written and one above [MaxFile].
+func ReadOwned(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
