@@ -136,7 +136,7 @@ ingress/install             : reeve durable ingress/codex
 
 testuser         exec test  :
 mcptest          test       : mcp/message
-mcptest/memory   test       : mcp/message mcp/upstream mcptest
+mcptest/memory   test       : mcp/message mcp/upstream
 anthropictest    net test   :
 openaitest       net test   :
 daemon                      : all

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
+	"github.com/reeve-gate/reeve/internal/mcptest"
 	"github.com/reeve-gate/reeve/internal/mcptest/memory"
 )
 
 func fetch(t *testing.T, server, mode string) *Offer {
 	t.Helper()
-	s := &memory.Starts{Modes: []string{mode}}
+	s := &memory.Starts{Serve: mcptest.Serve, Modes: []string{mode}}
 	c, err := upstream.Open(t.Context(), upstream.Options{Name: server, Dial: s.Dial})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestADefinitionThatChangesIsAnotherOne(t *testing.T) {
 	if digest([]byte(`{"a":"A","b":1}`)) == digest([]byte(`{"a":"A ","b":1}`)) {
 		t.Error("two definitions are the same")
 	}
-	s := &memory.Starts{Modes: []string{"legacy,shifty"}}
+	s := &memory.Starts{Serve: mcptest.Serve, Modes: []string{"legacy,shifty"}}
 	c, err := upstream.Open(t.Context(), upstream.Options{Name: "t", Dial: s.Dial})
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
-	"github.com/reeve-gate/reeve/internal/mcptest"
 )
 
 // Starts starts servers, one of each mode in turn and then of the last again.
 type Starts struct {
+	Serve func(mode string, in io.Reader, out, errs io.Writer) int // mcptest.Serve
 	Modes []string
 
 	mu   sync.Mutex
@@ -51,7 +51,7 @@ func (s *Starts) Dial(_ context.Context, sink upstream.Sink) (upstream.Transport
 	s.made = append(s.made, t)
 	exited := make(chan int, 1)
 	go func() {
-		code := mcptest.Serve(mode, theirIn, theirOut, io.Discard)
+		code := s.Serve(mode, theirIn, theirOut, io.Discard)
 		theirIn.Close()
 		theirOut.Close()
 		exited <- code
