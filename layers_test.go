@@ -99,6 +99,7 @@ jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit
 jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group
+jail/ssh         exec       : reeve permit jail jail/tree jail/gitconf jail/environ jail/seccomp jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group
@@ -135,6 +136,7 @@ ingress/codex    pure part  :
 ingress/install             : reeve durable ingress/codex
 
 testuser         exec test  :
+sshdtest         net exec test :
 mcptest          test       : mcp/message
 mcptest/memory   test       : mcp/message mcp/upstream
 anthropictest    net test   :

@@ -40,7 +40,10 @@ func Environment(plan jail.Plan, temp, proxy string) []string {
 // Setup is what a shell does in its own process before it becomes the program
 // that its arguments name: limits and umask are inherited. The arguments are
 // never part of its text. Where a limit cannot be set nothing runs.
-func Setup(l jail.Limits, umask uint32) string {
+func Setup(l jail.Limits, umask uint32) string { return Limit(l, umask) + ` && exec "$@"` }
+
+// Limit is the part of [Setup] that sets limits and umask, in POSIX sh.
+func Limit(l jail.Limits, umask uint32) string {
 	steps := []string{"ulimit -c 0"}
 	if l.CPU > 0 {
 		steps = append(steps, "ulimit -t "+strconv.FormatInt(int64((l.CPU+time.Second-1)/time.Second), 10))
@@ -54,7 +57,7 @@ func Setup(l jail.Limits, umask uint32) string {
 	if umask != 0 {
 		steps = append(steps, "umask "+strconv.FormatUint(uint64(umask&0o777), 8))
 	}
-	return strings.Join(append(steps, `exec "$@"`), " && ")
+	return strings.Join(steps, " && ")
 }
 
 // Held are the limits that [Setup] set, for the receipt.
