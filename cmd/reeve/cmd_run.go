@@ -29,6 +29,8 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f.StringVar(&r.Net, "net", "", "none, ask or open")
 	f.Var((*list)(&r.AllowHosts), "allow-host", "a host, or HOST:PORT, to reach in this run")
 	f.StringVar(&r.Workspace, "workspace", "", "root of the workspace")
+	f.StringVar(&r.Host, "host", "", "another machine, as ssh names it")
+	f.StringVar(&r.HostDir, "dir", "", "the directory on that machine")
 	f.StringVar(&r.Mode, "mode", "", "plan, auto or default, for what hooks ask")
 	f.BoolVar(&r.ReadOnly, "read-only", false, "write nothing in the workspace either")
 	f.Func("memory", "memory the run may use, such as 4GiB", func(s string) (err error) { r.Memory, err = config.Size(s); return err })

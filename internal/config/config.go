@@ -86,6 +86,9 @@ type Config struct {
 	Egress struct {
 		Hosts map[string]string `toml:"hosts" doc:"names and the address that each stands for in the network of reeve run, as in hosts.\"db.internal\" = \"10.0.0.7\"; with a port, that one is dialled whatever port is asked for. A pin is the one way for a name to lead to this machine or its network. The name still needs a rule."`
 	} `toml:"egress"`
+	Remote struct {
+		SSHOptions []string `toml:"ssh_options" doc:"options of ssh for reeve run --host, each Name=value as in ssh_config(5); they come before Reeve's own, such as BatchMode=yes."`
+	} `toml:"remote"`
 	Audit struct {
 		IntentTimeout string `toml:"intent_timeout" default:"10s" doc:"an intent that is not durable within this time is a denial."`
 	} `toml:"audit"`

@@ -151,6 +151,9 @@ func open(opt Options) (*Daemon, error) {
 	if d.conf, err = config.Load(opt.Paths.Config); err != nil {
 		return nil, err
 	}
+	if err = makeNowhere(opt.Paths); err != nil {
+		return nil, err
+	}
 	if d.clean, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
 		return nil, err
 	}
@@ -208,6 +211,7 @@ func (d *Daemon) wire() error {
 			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Limits: limits(d.conf),
 			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
 			Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
+			Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths),
 		},
 	}
 	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile

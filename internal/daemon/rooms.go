@@ -221,6 +221,9 @@ func (s sessions) Find(id string) (kernel.Session, error) {
 	}
 	k := kernel.Session{ID: one.ID, Workspace: one.Workspace, Home: s.d.opt.Paths.Home, Profile: one.Profile, Mode: one.Mode,
 		Sandbox: s.d.boundary.state(), Parent: one.Parent, Policy: set, OnlyWhy: one.OnlyWhy}
+	if one.Host != "" {
+		k.Sandbox = reeve.SandboxReady // that of the other machine, without which nothing starts there
+	}
 	if one.Only != nil {
 		k.Only = make(map[string]bool, len(one.Only))
 		for _, name := range one.Only {

@@ -47,6 +47,7 @@ type Session struct {
 	OnlyWhy   string                   `json:"only_why,omitzero"`
 	Agent     string                   `json:"agent,omitzero"` // name of the program that runs in it
 	Allowed   []Allowed                `json:"allowed,omitzero"`
+	Host      string                   `json:"host,omitzero"` // the other machine that it runs on; empty = this one
 }
 
 // Allowed are hosts that may be reached in one session, as its own layer of the

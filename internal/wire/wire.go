@@ -232,6 +232,8 @@ type Run struct {
 	ReadOnly   bool     `json:"read_only,omitzero"`
 	Memory     int64    `json:"memory,omitzero"`    // bytes; 0 = as configured
 	Processes  int64    `json:"processes,omitzero"` // 0 = as configured
+	Host       string   `json:"host,omitzero"`      // another machine, as ssh names it; empty = this one
+	HostDir    string   `json:"host_dir,omitzero"`  // the directory there
 	Name       string   `json:"name,omitzero"`
 	Mode       string   `json:"mode,omitzero"`
 	TTY        bool     `json:"tty"`

@@ -64,6 +64,9 @@ type Door struct {
 	Profile    string
 	Mode       reeve.Mode
 	Program    string // this program, shown inside for the hook
+
+	Remote  Remote // starts programs on other machines; nil = none are set up
+	Nowhere string // below Own: an empty directory, where sessions on other machines stand here
 }
 
 // Run starts r and returns when its tree is gone. streams are the caller's
@@ -75,6 +78,12 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	}
 	if len(streams) != 3 {
 		return wire.Ran{}, fmt.Errorf("%w: a run needs its three streams, got %d", reeve.ErrUsage, len(streams))
+	}
+	if r.Host != "" {
+		return d.remote(ctx, r, streams, started)
+	}
+	if r.HostDir != "" {
+		return wire.Ran{}, fmt.Errorf("%w: --dir names a directory of another machine; name the machine with --host", reeve.ErrUsage)
 	}
 	ready := d.Wall.Ready(ctx)
 	if !ready.Usable() {

@@ -38,6 +38,10 @@ type Job struct {
 	// outlives this one. Run then returns as soon as the tree runs, with an open
 	// result: whoever gave the job reports how it ended.
 	Keeper jail.Starter
+
+	// Elsewhere starts the tree in place of the tool's wall on another machine,
+	// behind a boundary of that machine.
+	Elsewhere jail.Starter
 }
 
 // Tool starts programs behind one wall.
@@ -75,6 +79,8 @@ type Args struct {
 	Profile string   `json:"profile"`
 	Net     string   `json:"net"`
 	Write   []string `json:"write,omitzero"`
+	Host    string   `json:"host,omitzero"` // the other machine it runs on; empty = this one
+	Dir     string   `json:"dir,omitzero"`  // the directory there
 }
 
 // Spec describes the tool. Its tier is write: what it starts may change the
@@ -84,7 +90,8 @@ func (t *Tool) Spec() tool.Spec {
 		Description: "Start a program inside the boundary of a new session and wait for its end.",
 		Schema: `{"type":"object","additionalProperties":false,"required":["argv","profile","net"],"properties":{
 			"argv":{"type":"array","minItems":1,"items":{"type":"string"}},
-			"profile":{"type":"string"},"net":{"type":"string"},"write":{"type":"array","items":{"type":"string"}}}}`}
+			"profile":{"type":"string"},"net":{"type":"string"},"write":{"type":"array","items":{"type":"string"}},
+			"host":{"type":"string"},"dir":{"type":"string"}}}`}
 }
 
 // Effects is the one program, exactly as given: no shell reads it.
@@ -103,7 +110,16 @@ func (t *Tool) Effects(raw []byte, at tool.Place) ([]reeve.Effect, error) {
 	if filepath.Base(a.Argv[0]) == "reeve" {
 		c.Marks |= reeve.CommandSelf
 	}
-	return []reeve.Effect{{Kind: reeve.EffectRun, Command: c}}, nil
+	effects := []reeve.Effect{{Kind: reeve.EffectRun, Command: c}}
+	if a.Host != "" {
+		effects = append(effects, reeve.Effect{Kind: reeve.EffectConnect, Host: machine(a.Host)})
+	}
+	return effects, nil
+}
+
+// machine is the name of the machine in user@machine, as rules write it.
+func machine(host string) string {
+	return strings.ToLower(strings.Trim(host[strings.LastIndexByte(host, '@')+1:], "[]"))
 }
 
 // Run starts the job and returns when its whole tree is gone. The end of ctx
@@ -113,12 +129,15 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 	if j == nil {
 		return tool.Failed("nothing was handed over for this run; start it with reeve run")
 	}
-	if !c.Contained {
+	if !c.Contained && j.Elsewhere == nil {
 		return tool.Denied("the boundary is missing here, and a run never goes without one; see reeve doctor")
 	}
 	start := jail.Starter(t.wall)
-	if j.Keeper != nil {
+	switch {
+	case j.Keeper != nil:
 		start = j.Keeper
+	case j.Elsewhere != nil:
+		start = j.Elsewhere
 	}
 	p, err := start.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
 	switch {
