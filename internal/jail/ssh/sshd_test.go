@@ -7,7 +7,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,14 +20,17 @@ var (
 	issuer = permit.NewIssuer(time.Now)
 )
 
-type machine struct{ *sshdtest.Machine }
+type machine struct {
+	*sshdtest.Machine
+	before []string // private directories that others left
+}
 
 func newMachine(t *testing.T) machine {
 	t.Helper()
 	if _, err := os.Stat(Bubblewrap); err != nil {
 		t.Skip("bubblewrap is not installed")
 	}
-	return machine{sshdtest.New(t)}
+	return machine{sshdtest.New(t), runDirs(t)}
 }
 
 // starter lays a profile over the machine's workspace.
@@ -59,15 +61,17 @@ func (m machine) run(t *testing.T, s *Starter, script string) jail.Captured {
 	return c
 }
 
-// leftovers are private directories of runs of this account.
-func leftovers(t *testing.T) []string {
+// leftovers are the private directories of runs that were not there before.
+func (m machine) leftovers(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob("/tmp/reeve-*")
+	return slices.DeleteFunc(runDirs(t), func(p string) bool { return slices.Contains(m.before, p) })
+}
+
+func runDirs(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("/tmp/reeve-*/empty")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(all, func(p string) bool {
-		_, err := os.Stat(filepath.Join(p, "empty"))
-		return err != nil || !strings.HasPrefix(filepath.Base(p), "reeve-")
-	})
+	return all
 }

@@ -82,7 +82,7 @@ func TestTheSameBoundaryHoldsOnTheOtherMachine(t *testing.T) {
 				t.Errorf("%s was made", name)
 			}
 		}
-		if left := leftovers(t); len(left) > 0 {
+		if left := m.leftovers(t); len(left) > 0 {
 			t.Errorf("left there: %v", left)
 		}
 	})
@@ -188,7 +188,7 @@ func TestStopIsGentleThenNot(t *testing.T) {
 	if p.Contains(p.PID()) || p.Contains(os.Getpid()) {
 		t.Error("a process of this machine counts as inside")
 	}
-	if left := leftovers(t); len(left) > 0 {
+	if left := m.leftovers(t); len(left) > 0 {
 		t.Errorf("left there: %v", left)
 	}
 }
@@ -352,7 +352,7 @@ func TestWithoutABoundaryThereNothingStarts(t *testing.T) {
 		if _, err := os.Lstat(marker); err == nil {
 			t.Error("the program ran")
 		}
-		if left := leftovers(t); len(left) > 0 {
+		if left := m.leftovers(t); len(left) > 0 {
 			t.Errorf("left there: %v", left)
 		}
 	})
