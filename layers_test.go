@@ -94,11 +94,12 @@ jail/limit       part       : jail jail/cgroup
 jail/trusted     part       :
 jail/first       net exec   : jail/orders
 jail/forge       exec       :
-jail/cell        exec part  : reeve jail jail/orders jail/seccomp jail/limit jail/group
+jail/ruleset     part       : reeve jail
+jail/cell        exec part  : reeve jail jail/orders jail/seccomp jail/limit jail/group jail/ruleset
 jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit jail/trusted
 jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
-jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group
+jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group jail/ruleset
 jail/ssh         exec       : reeve permit jail jail/tree jail/gitconf jail/environ jail/seccomp jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : reeve jail jail/tree

@@ -192,7 +192,7 @@ func (l *launch) program() (env, argv []string, err error) {
 	}
 	l.orders = &orders.Orders{
 		Gate: true, TTY: l.cmd.TTY != nil, Listen: cell.ListenOn(l.plan), Umask: -1,
-		Argv: l.cmd.Argv, Env: l.plan.Env, Paths: cell.Paths(l.plan, l.cmd),
+		Argv: l.cmd.Argv, Env: l.plan.Env, Paths: cell.Paths(l.plan, l.cmd), Layer: cell.Layer(l.plan),
 	}
 	if l.door, err = cell.NewDoor(); err != nil {
 		return nil, nil, err

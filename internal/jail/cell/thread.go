@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/orders"
+	"github.com/reeve-gate/reeve/internal/jail/ruleset"
 )
 
 // AbstractOpen is what a receipt says where unix sockets with an abstract name
@@ -28,6 +30,22 @@ func NeedsScope(plan jail.Plan) bool { return plan.Net == jail.UnrestrictedNetwo
 func Scopes() bool {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return errno == 0 && version >= 6
+}
+
+// Layer is the second layer of a plan, as far as this kernel has it
+// (package ruleset).
+func Layer(plan jail.Plan) orders.Layer {
+	version := ruleset.Version()
+	if version == 0 {
+		return orders.Layer{}
+	}
+	rules := ruleset.Layer(plan)
+	files, scopes := ruleset.Rights(version)
+	l := orders.Layer{Files: rules.Handled & files, OfFile: uint64(ruleset.OfFile), Scoped: rules.Scoped & scopes}
+	for _, r := range rules.Rules {
+		l.Allowed = append(l.Allowed, orders.Allowed{Path: r.Path, Rights: r.Access})
+	}
+	return l
 }
 
 // Scope does that for this thread and what it starts, and reports whether it

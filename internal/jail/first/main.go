@@ -14,7 +14,8 @@
 // the program, and the kernel ends the rest of the namespace with it.
 //
 // Behind another wall the boundary stands already (orders.Orders.Gate): there it
-// hands out the listening socket and becomes the program.
+// hands out the listening socket, lays the second layer and becomes the
+// program.
 //
 // Whatever fails is reported as the step, the place and the error number, and
 // ends the process before the program was started. Nothing is tried a second
@@ -44,6 +45,8 @@ func main() {
 	if !o.Gate {
 		f.enter()
 		f.dropPower()
+	} else {
+		f.layer()
 	}
 	p := f.prepare()
 	f.stand()

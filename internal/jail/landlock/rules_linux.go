@@ -6,48 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/ruleset"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
-)
-
-// Rights as Landlock names them, in groups.
-const (
-	readFile = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE
-	readDir  = unix.LANDLOCK_ACCESS_FS_READ_DIR
-	change   = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
-	make_    = unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
-		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
-		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REFER
-	never  = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK // never allowed
-	device = unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	ofFile = readFile | change | device // what a rule for a file that is no directory may name
-
-	allFS = readFile | readDir | change | make_ | never | device
 )
 
 // MaxRules bounds the rules of one plan: a directory that holds something
 // hidden is listed, and each of its entries gets a rule.
 const MaxRules = 16384
-
-// Rule allows some rights at a path and below it.
-type Rule struct {
-	Path   string
-	Access uint64
-	Seen   bool // it was found in a directory: where it is gone by now, nothing is allowed
-}
-
-// Rules are what a tree may do; what they do not name of the handled rights
-// is refused.
-type Rules struct {
-	Handled uint64 // rights to files that are refused unless a rule allows them
-	Scoped  uint64 // LANDLOCK_SCOPE_*
-	Rules   []Rule
-}
 
 // system are directories of which every tree has its own or none in a wall
 // that mounts. Here the host's are closed, save what is named.
@@ -73,11 +43,11 @@ func Check(plan jail.Plan) error {
 // something closed. temp is the tree's own temporary directory, tty its
 // terminal or empty. Notes say where nothing new can be made. The plan must
 // have passed [Check].
-func Compute(plan jail.Plan, temp, tty string) (Rules, []string, error) {
+func Compute(plan jail.Plan, temp, tty string) (ruleset.Rules, []string, error) {
 	c := &computing{}
 	for _, path := range slices.Concat(plan.Protect, plan.Private, plan.Pin) {
 		if err := exact(path); err != nil {
-			return Rules{}, nil, err
+			return ruleset.Rules{}, nil, err
 		}
 	}
 	shown := slices.Concat([]string{plan.Workspace, temp}, plan.Write, plan.Read)
@@ -95,18 +65,18 @@ func Compute(plan jail.Plan, temp, tty string) (Rules, []string, error) {
 		}
 	}
 
-	c.add("/", readDir, false) // names are not hidden
-	c.below("/", slices.Concat(hidden, system), readFile)
+	c.add("/", ruleset.ReadDir, false) // names are not hidden
+	c.below("/", slices.Concat(hidden, system), ruleset.ReadFile)
 	for _, root := range slices.Concat(shown, roots) {
 		if err := exact(root); err != nil {
-			return Rules{}, nil, err
+			return ruleset.Rules{}, nil, err
 		}
 	}
 	for _, root := range shown {
-		c.below(root, inside(root, hidden), readFile)
+		c.below(root, inside(root, hidden), ruleset.ReadFile)
 	}
 	for _, path := range expose {
-		c.add(path, readFile, false)
+		c.add(path, ruleset.ReadFile, false)
 	}
 
 	kept := slices.Concat(plan.Protect, hidden, expose)
@@ -119,22 +89,22 @@ func Compute(plan jail.Plan, temp, tty string) (Rules, []string, error) {
 	for _, root := range roots {
 		closed := slices.DeleteFunc(inside(root, kept), func(p string) bool { return slices.Contains(roots, p) })
 		c.pins = inside(root, plan.Pin)
-		c.below(root, closed, change|make_)
+		c.below(root, closed, ruleset.Change|ruleset.Make)
 	}
 	for _, d := range devices {
-		c.add(d, ofFile, true)
+		c.add(d, ruleset.OfFile, true)
 	}
 	if tty != "" {
-		c.add(tty, ofFile, false)
+		c.add(tty, ruleset.OfFile, false)
 	}
 	if c.err != nil {
-		return Rules{}, nil, c.err
+		return ruleset.Rules{}, nil, c.err
 	}
 	var notes []string
 	for _, dir := range tree.Tidy(c.fixed) {
 		notes = append(notes, "nothing new can be made right in "+dir+", which holds a protected or hidden name; below it work goes on")
 	}
-	return Rules{Handled: allFS, Scoped: unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Rules: c.rules}, notes, nil
+	return ruleset.Rules{Handled: ruleset.All, Scoped: unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Rules: c.rules}, notes, nil
 }
 
 // exact fails on a place that is gone, or that has a symbolic link in its
@@ -160,7 +130,7 @@ func inside(root string, paths []string) []string {
 
 // computing collects rules.
 type computing struct {
-	rules []Rule
+	rules []ruleset.Rule
 	pins  []string // directories that must stay where they are, of the root at hand
 	fixed []string // writable directories in which nothing new can be made
 	err   error
@@ -171,7 +141,7 @@ func (c *computing) add(path string, access uint64, seen bool) {
 		c.err = fmt.Errorf("%w: the directories that hold hidden or protected names have more than %d entries, too many for rules of Landlock", reeve.ErrBoundary, MaxRules)
 	}
 	if c.err == nil {
-		c.rules = append(c.rules, Rule{path, access, seen})
+		c.rules = append(c.rules, ruleset.Rule{Path: path, Access: access, Seen: seen})
 	}
 }
 
@@ -182,7 +152,7 @@ func (c *computing) below(root string, closed []string, access uint64) {
 	if slices.Contains(closed, root) {
 		return
 	}
-	held := access&make_ != 0 && slices.ContainsFunc(c.pins, func(p string) bool { return p != root && tree.Within(root, p) })
+	held := access&ruleset.Make != 0 && slices.ContainsFunc(c.pins, func(p string) bool { return p != root && tree.Within(root, p) })
 	closed = inside(root, closed)
 	if len(closed) == 0 && !held {
 		c.add(root, access, true)
@@ -192,7 +162,7 @@ func (c *computing) below(root string, closed []string, access uint64) {
 	if err != nil || !info.IsDir() {
 		return // nothing there, or nothing that can hold something closed
 	}
-	if access&make_ != 0 {
+	if access&ruleset.Make != 0 {
 		c.fixed = append(c.fixed, root)
 	}
 	entries, err := os.ReadDir(root)
@@ -205,33 +175,8 @@ func (c *computing) below(root string, closed []string, access uint64) {
 		case e.Type()&fs.ModeSymlink != 0:
 		case e.IsDir():
 			c.below(path, closed, access)
-		case !slices.Contains(closed, path) && access&ofFile != 0:
-			c.add(path, access&ofFile, true)
+		case !slices.Contains(closed, path) && access&ruleset.OfFile != 0:
+			c.add(path, access&ruleset.OfFile, true)
 		}
 	}
-}
-
-// Layer is the second layer below a wall that mounts: what may be written
-// inside, by the paths that things have there. It adds nothing to what the
-// mounts hold, and holds where a mount was forgotten or wrong. Reading is left
-// to the mounts.
-func Layer(plan jail.Plan) Rules {
-	all := allFS &^ uint64(readFile|readDir)
-	r := Rules{Handled: all, Scoped: unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
-	if plan.Net != jail.UnrestrictedNetwork {
-		r.Scoped &^= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET // those of its own namespace are its own
-	}
-	roots := slices.Concat([]string{"/tmp", "/dev", "/proc"}, plan.Write, plan.Private)
-	if !plan.ReadOnly {
-		roots = append(roots, plan.Workspace)
-	}
-	for _, e := range plan.Expose {
-		if e.Write {
-			roots = append(roots, e.To)
-		}
-	}
-	for _, root := range roots {
-		r.Rules = append(r.Rules, Rule{Path: root, Access: all &^ never, Seen: strings.HasPrefix(root, "/proc")})
-	}
-	return r
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/group"
+	"github.com/reeve-gate/reeve/internal/jail/ruleset"
 )
 
 // Command is the hidden argument by which our own program becomes the process
@@ -29,7 +30,7 @@ const patience = 10 * time.Second
 
 // orders are what it is told, in a sealed file in memory.
 type orders struct {
-	Rules  Rules
+	Rules  ruleset.Rules
 	Filter []byte
 	Argv   []string // of /bin/sh, which sets the limits and becomes the program
 	Env    []string

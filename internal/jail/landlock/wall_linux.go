@@ -12,6 +12,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/group"
+	"github.com/reeve-gate/reeve/internal/jail/ruleset"
 	"github.com/reeve-gate/reeve/internal/jail/seccomp"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
@@ -30,10 +31,10 @@ func (w *Wall) Name() string { return "landlock" }
 // Ready says whether the kernel has a Landlock that is new enough, and refuses
 // where the walls that hold everything can be had.
 func (w *Wall) Ready(context.Context) jail.Readiness {
-	version := Version()
+	version := ruleset.Version()
 	switch {
-	case version < MinVersion:
-		return jail.Readiness{State: reeve.SandboxMissing, Fix: fmt.Sprintf("the reduced boundary needs Landlock %d (Linux 6.2); this kernel has %d", MinVersion, version)}
+	case version < ruleset.MinVersion:
+		return jail.Readiness{State: reeve.SandboxMissing, Fix: fmt.Sprintf("the reduced boundary needs Landlock %d (Linux 6.2); this kernel has %d", ruleset.MinVersion, version)}
 	case !w.anyway && namespaces():
 		return jail.Readiness{State: reeve.SandboxMissing, Fix: `user namespaces are to be had here: take sandbox.engine = "landlock" out of the settings, the default boundary holds more`}
 	}
@@ -86,10 +87,10 @@ func Unheld() []string {
 		"resource limits and priorities of your other processes",
 		"programs that leave their group", "scratch", "memory", "processes",
 	}
-	if Version() < 6 {
+	if ruleset.Version() < 6 {
 		all = append(all, "signals to your other processes")
 	}
-	if Version() < 5 {
+	if ruleset.Version() < 5 {
 		all = append(all, "control calls of devices")
 	}
 	return all

@@ -16,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/jailtest"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
+	"github.com/reeve-gate/reeve/internal/jail/ruleset"
 	"github.com/reeve-gate/reeve/internal/testuser"
 )
 
@@ -76,7 +77,7 @@ func TestItIsReducedAfterEveryPromisedActFailedInside(t *testing.T) {
 func TestItStandsBackWhereUserNamespacesAreToBeHad(t *testing.T) {
 	w := &Wall{}
 	r := w.Ready(t.Context())
-	if Version() < MinVersion || !namespaces() {
+	if ruleset.Version() < ruleset.MinVersion || !namespaces() {
 		t.Skip("user namespaces are refused here, or Landlock is missing")
 	}
 	if r.State != reeve.SandboxMissing || !strings.Contains(r.Fix, "the default boundary holds more") {
@@ -90,7 +91,7 @@ func TestItStandsBackWhereUserNamespacesAreToBeHad(t *testing.T) {
 // TestTheSecondLayerClosesWhatNoRootNames applies the layer to a thread of
 // this very process and tries what a forgotten mount would leave open.
 func TestTheSecondLayerClosesWhatNoRootNames(t *testing.T) {
-	if Version() < MinVersion {
+	if ruleset.Version() < ruleset.MinVersion {
 		t.Skip("no Landlock here")
 	}
 	base := t.TempDir()
@@ -100,7 +101,7 @@ func TestTheSecondLayerClosesWhatNoRootNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rules := Layer(jail.Plan{Workspace: inside})
+	rules := ruleset.Layer(jail.Plan{Workspace: inside})
 	rules.Rules = rules.Rules[1:] // the test's own directories lie in /tmp, which is the tree's own inside
 	type got struct{ in, out, read error }
 	done := make(chan got)

@@ -103,13 +103,13 @@ func command(t *cell.Tree, plan jail.Plan, cmd jail.Cmd) (*orders.Orders, error)
 	}
 	o := &orders.Orders{
 		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), Mounts: mounts, Loopback: plan.Net != jail.UnrestrictedNetwork,
-		Scope: cell.NeedsScope(plan) && cell.Scopes(), TTY: cmd.TTY != nil, Umask: -1, Filter: filter,
+		Layer: cell.Layer(plan), TTY: cmd.TTY != nil, Umask: -1, Filter: filter,
 		Dir: plan.Dir, Argv: cmd.Argv, Env: plan.Env, Paths: cell.Paths(plan, cmd), Listen: cell.ListenOn(plan),
 	}
 	if cmd.Umask != 0 {
 		o.Umask = int32(cmd.Umask & 0o777)
 	}
-	if cell.NeedsScope(plan) && !o.Scope {
+	if cell.NeedsScope(plan) && o.Layer.Scoped&unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET == 0 {
 		t.Unheld(cell.AbstractOpen)
 	}
 	for _, m := range mounts {

@@ -18,7 +18,7 @@ type Orders struct {
 	Mounts   []Mount  // in this order
 	Loopback bool     // bring up the loopback of a network namespace of our own
 	Listen   uint16   // port of 127.0.0.1 to listen on and hand out; 0 = none
-	Scope    bool     // no abstract unix socket outside is reached (Landlock, Linux 6.12)
+	Layer    Layer    // rules of Landlock below the mounts; zero = none
 	TTY      bool     // standard input becomes the controlling terminal
 	Umask    int32    // of the program; negative = as it is
 	Filter   []byte   // struct sock_filter, as the kernel reads it
@@ -26,6 +26,22 @@ type Orders struct {
 	Argv     []string // the program and its arguments
 	Env      []string // all of its environment
 	Paths    []string // the files to try for Argv[0], in this order
+}
+
+// Layer is a set of Landlock's rules (landlock(7)), in its own numbers: the
+// rights that it handles are refused but where they are allowed.
+type Layer struct {
+	Files   uint64 // rights to files that are handled
+	OfFile  uint64 // those of them that a rule for a file, not a directory, may name
+	Scoped  uint64 // what is kept inside: signals, abstract unix sockets
+	Allowed []Allowed
+}
+
+// Allowed are rights at a place inside and below it. A place that is not there,
+// or cannot be got to, allows nothing.
+type Allowed struct {
+	Path   string
+	Rights uint64
 }
 
 // Mount is one step of the mounting.
@@ -82,7 +98,14 @@ func (o *Orders) Encode() []byte {
 	}
 	w.flag(o.Loopback)
 	w.u32(uint32(o.Listen))
-	w.flag(o.Scope)
+	w.u64(o.Layer.Files)
+	w.u64(o.Layer.OfFile)
+	w.u64(o.Layer.Scoped)
+	w.u32(uint32(len(o.Layer.Allowed)))
+	for _, a := range o.Layer.Allowed {
+		w.text(a.Path)
+		w.u64(a.Rights)
+	}
 	w.flag(o.TTY)
 	w.u32(uint32(o.Umask))
 	w.text(string(o.Filter))
@@ -104,7 +127,11 @@ func Decode(b []byte) (o Orders, ok bool) {
 	}
 	o.Loopback = r.flag()
 	o.Listen = uint16(r.u32())
-	o.Scope, o.TTY = r.flag(), r.flag()
+	o.Layer.Files, o.Layer.OfFile, o.Layer.Scoped = r.u64(), r.u64(), r.u64()
+	for range r.count(12) {
+		o.Layer.Allowed = append(o.Layer.Allowed, Allowed{r.text(), r.u64()})
+	}
+	o.TTY = r.flag()
 	o.Umask = int32(r.u32())
 	o.Filter = []byte(r.text())
 	o.Dir = r.text()

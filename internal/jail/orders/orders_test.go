@@ -7,7 +7,7 @@ import (
 )
 
 var full = Orders{
-	Gate: true, UID: 1000, GID: 1 << 31, Loopback: true, Listen: 3128, Scope: true, TTY: true, Umask: -1,
+	Gate: true, UID: 1000, GID: 1 << 31, Loopback: true, Listen: 3128, Layer: Layer{Files: 1 << 40, OfFile: 3, Scoped: 2, Allowed: []Allowed{{"/w", 7}, {"", 0}}}, TTY: true, Umask: -1,
 	Mounts: []Mount{
 		{What: Host, At: "/", Data: []byte{}},
 		{What: Memory, At: "/tmp", Mode: 0o1777, Size: 1 << 40, Data: []byte{}},

@@ -69,7 +69,7 @@ const (
 	Session
 	Terminal
 	DropPower
-	ScopeStep
+	LayerStep
 	FilterStep
 	Start
 )
@@ -79,7 +79,7 @@ func (s Step) String() string {
 	return pick(int(s), []string{
 		"read its orders", "map the user into a user namespace", "mount", "bring up the loopback interface", "listen on the proxy's address",
 		"make its root the root", "enter the working directory", "start a process", "begin a session", "take the terminal",
-		"drop its capabilities", "close abstract sockets", "set the system call filter", "start the program",
+		"drop its capabilities", "lay the second layer", "set the system call filter", "start the program",
 	})
 }
 

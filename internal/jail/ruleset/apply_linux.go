@@ -1,9 +1,8 @@
-package landlock
+package ruleset
 
 import (
 	"errors"
 	"fmt"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,9 +25,9 @@ func Version() int {
 	return int(v)
 }
 
-// rights that a version of Landlock knows.
-func rights(version int) (files, scopes uint64) {
-	files = allFS &^ uint64(unix.LANDLOCK_ACCESS_FS_REFER|unix.LANDLOCK_ACCESS_FS_TRUNCATE|device)
+// Rights that a version of Landlock knows.
+func Rights(version int) (files, scopes uint64) {
+	files = All &^ uint64(unix.LANDLOCK_ACCESS_FS_REFER|unix.LANDLOCK_ACCESS_FS_TRUNCATE|device)
 	for _, r := range []struct {
 		version int
 		right   uint64
@@ -53,7 +52,7 @@ func (r Rules) Apply() error {
 	if version < 1 {
 		return fmt.Errorf("%w: this kernel has no Landlock (Linux 5.13), or it was switched off at boot", reeve.ErrBoundary)
 	}
-	files, scopes := rights(version)
+	files, scopes := Rights(version)
 	handled := r.Handled & files
 	attr := struct{ fs, net, scoped uint64 }{fs: handled, scoped: r.Scoped & scopes}
 	size := unsafe.Sizeof(attr)
@@ -113,11 +112,11 @@ func (r Rule) add(set int, handled uint64) error {
 	case unix.S_IFLNK, unix.S_IFSOCK, unix.S_IFIFO:
 		// A link is judged by where it leads; the others may be refused as a
 		// place of a rule, and hold nothing.
-		if b.access &= ofFile; st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		if b.access &= OfFile; st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			return nil
 		}
 	default:
-		b.access &= ofFile
+		b.access &= OfFile
 	}
 	if b.access == 0 {
 		return nil
@@ -128,42 +127,6 @@ func (r Rule) add(set int, handled uint64) error {
 	}
 	if errno != 0 {
 		return errno
-	}
-	return nil
-}
-
-// dropPowers takes every capability from the calling thread, those included
-// that root would regain by starting a program (capabilities(7)).
-func dropPowers() error {
-	for c := range uintptr(64) {
-		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
-		if errors.Is(err, unix.EINVAL) {
-			break // past the last one
-		}
-		if err != nil && !errors.Is(err, unix.EPERM) { // EPERM: there was none to begin with
-			return fmt.Errorf("drop capability %d: %w", c, err)
-		}
-	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return fmt.Errorf("clear the ambient capabilities: %w", err)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&header, &none[0]); err != nil {
-		return fmt.Errorf("drop the capabilities: %w", err)
-	}
-	return nil
-}
-
-// filter puts the calling thread under a system call filter, as package
-// seccomp encodes it (seccomp(2)).
-func filter(program []byte) error {
-	prog := struct {
-		length uint16
-		filter *byte
-	}{uint16(len(program) / 8), &program[0]}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		return fmt.Errorf("set the system call filter: %w", errno)
 	}
 	return nil
 }
