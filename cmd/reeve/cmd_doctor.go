@@ -167,6 +167,13 @@ func unprobed(wall string) []promise {
 	case wall != "native" && !bwrap.Scopes():
 		abstract.State, abstract.Detail = "missing", "needs Linux 6.12 with Landlock, and a bubblewrap that is not set-id"
 	}
+	layer := promise{"a second layer below the mounts", "ready", "Landlock"}
+	switch {
+	case landlock.Version() == 0:
+		layer.State, layer.Detail = "missing", "needs Linux 5.13 with Landlock"
+	case wall != "native":
+		layer.State, layer.Detail = "partial", "Landlock, only where a run has a terminal or a network by rule: bubblewrap starts other programs itself"
+	}
 	held, rest := limit.Offered()
 	bounds := promise{"limits", "ready", strings.Join(append(held, rest...), ", ") + "; processor seconds, file size, open files, scratch space, wall time"}
 	if len(rest) > 0 {
@@ -174,7 +181,7 @@ func unprobed(wall string) []promise {
 	}
 	return []promise{
 		{"a terminal for programs inside", "ready", "a session of its own"},
-		abstract, bounds,
+		layer, abstract, bounds,
 		{"network by host", "missing", "a profile has no network or the machine's own, loopback included"},
 	}
 }

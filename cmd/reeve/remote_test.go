@@ -72,7 +72,7 @@ func TestARunOnAnotherMachine(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 	for what, args := range map[string][]string{
-		"no such directory":    {"run", "--host", host, "--dir", "/no/such/dir", "--net", "none", "--", "true"},
+		"no such directory":     {"run", "--host", host, "--dir", "/no/such/dir", "--net", "none", "--", "true"},
 		"a host that is a flag": {"run", "--host", "-oProxyCommand=touch x", "--dir", m.Workspace, "--net", "none", "--", "true"},
 		"no directory":          {"run", "--host", host, "--net", "none", "--", "true"},
 		"no machine":            {"run", "--dir", m.Workspace, "--", "true"},

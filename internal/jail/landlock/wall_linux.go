@@ -53,6 +53,9 @@ func namespaces() bool {
 	return c.Run() == nil
 }
 
+// Version is the kernel's version of Landlock; 0 = it has none.
+func Version() int { return ruleset.Version() }
+
 // Profiles are the profiles that this wall can hold.
 func (w *Wall) Profiles() []string { return []string{"strict", "read-only"} }
 

@@ -33,6 +33,9 @@ func (w *Wall) Ready(context.Context) jail.Readiness {
 	return jail.Readiness{State: reeve.SandboxMissing, Fix: unsupported().Error()}
 }
 
+// Version is 0: there is no Landlock.
+func Version() int { return 0 }
+
 // Profiles are the profiles that this wall can hold: none here.
 func (w *Wall) Profiles() []string { return nil }
 
