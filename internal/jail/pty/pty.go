@@ -20,6 +20,7 @@ import (
 	"syscall"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // Pair is a terminal and its master.
@@ -35,6 +36,10 @@ type Size struct{ Rows, Cols uint16 }
 func Open(size Size) (Pair, error) {
 	master, tty, err := pty.Open()
 	if err != nil {
+		return Pair{}, fmt.Errorf("make a terminal: %w", err)
+	}
+	if master, err = waiting(master); err != nil {
+		tty.Close()
 		return Pair{}, fmt.Errorf("make a terminal: %w", err)
 	}
 	p := Pair{Master: master, TTY: tty}
@@ -54,21 +59,59 @@ func (p Pair) Close() {
 	p.TTY.Close()
 }
 
+// waiting makes a file one that Go waits for without a thread, and whose reads
+// have deadlines and end when it is closed: to ask for its number, as is done
+// while a pair is made, takes that away.
+func waiting(f *os.File) (*os.File, error) {
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// on does what with the file's number and leaves the file as it is.
+func on(f *os.File, what func(fd int) error) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var done error
+	if err := raw.Control(func(fd uintptr) { done = what(int(fd)) }); err != nil {
+		return err
+	}
+	return done
+}
+
 // Resize tells the program behind a master that its terminal has a new size.
 func Resize(master *os.File, size Size) error {
-	if err := pty.Setsize(master, &pty.Winsize{Rows: size.Rows, Cols: size.Cols}); err != nil {
+	err := on(master, func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Cols})
+	})
+	if err != nil {
 		return fmt.Errorf("set terminal size: %w", err)
 	}
 	return nil
 }
 
 // SizeOf reads the size of a terminal.
-func SizeOf(tty *os.File) (Size, error) {
-	ws, err := pty.GetsizeFull(tty)
+func SizeOf(tty *os.File) (size Size, err error) {
+	err = on(tty, func(fd int) error {
+		ws, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+		if err == nil {
+			size = Size{ws.Row, ws.Col}
+		}
+		return err
+	})
 	if err != nil {
 		return Size{}, fmt.Errorf("read terminal size: %w", err)
 	}
-	return Size{ws.Rows, ws.Cols}, nil
+	return size, nil
 }
 
 // Relay copies what the program shows to out until the program's side is
