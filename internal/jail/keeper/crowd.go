@@ -39,7 +39,7 @@ type crowd struct {
 	size  attach.Size    // of the program's terminal
 	kept  bool
 	end   *attach.End
-	busy  sync.WaitGroup // writers of viewers
+	busy  int // writers of viewers
 }
 
 // viewer is one terminal, or with follow set one follower of the log.
@@ -139,25 +139,17 @@ func (c *crowd) replay() []byte {
 // says that the program has shown nothing yet.
 func (c *crowd) join(v *viewer, first bool) {
 	c.mu.Lock()
-	if c.end != nil {
-		c.mu.Unlock()
-		v.conn.Close()
-		return
-	}
 	if !v.follow && !first {
 		v.queue = c.replay()
 	}
 	c.all[v] = true
-	c.busy.Add(1)
-	if !v.follow {
+	c.busy++
+	if !v.follow && c.end == nil {
 		c.fit(!first)
 		c.change()
 	}
 	c.mu.Unlock()
-	go func() {
-		defer c.busy.Done()
-		c.write(v)
-	}()
+	go c.write(v)
 	go c.read(v)
 }
 
@@ -227,6 +219,12 @@ func (c *crowd) news() news {
 // write sends a viewer what there is for it, until it is gone or everything
 // was sent after the end.
 func (c *crowd) write(v *viewer) {
+	defer func() {
+		c.mu.Lock()
+		c.busy--
+		c.moved.Broadcast()
+		c.mu.Unlock()
+	}()
 	for {
 		data, end := c.next(v)
 		var err error
@@ -359,10 +357,17 @@ func (c *crowd) ended() *attach.End {
 
 // farewell waits until everybody knows of the end.
 func (c *crowd) farewell(within time.Duration) {
-	told := make(chan struct{})
-	go func() { c.busy.Wait(); close(told) }()
-	select {
-	case <-told:
-	case <-time.After(within):
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	late := false
+	t := time.AfterFunc(within, func() {
+		c.mu.Lock()
+		late = true
+		c.moved.Broadcast()
+		c.mu.Unlock()
+	})
+	defer t.Stop()
+	for c.busy > 0 && !late {
+		c.moved.Wait()
 	}
 }

@@ -51,7 +51,8 @@ func Main(wall func(name string) (jail.Wall, error)) int {
 	runtime.GOMAXPROCS(2)
 	debug.SetGCPercent(25)
 	debug.SetMemoryLimit(memoryLimit)
-	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGINT, syscall.SIGQUIT)
+	// Caught and dropped, not ignored: what is ignored stays so in the program.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGINT, syscall.SIGQUIT)
 	syscall.Umask(0o077)
 	conn, err := localsock.FromFile(os.NewFile(3, "link"))
 	if err != nil {
@@ -80,6 +81,9 @@ func (h *host) start(wall func(string) (jail.Wall, error)) error {
 	}
 	w, err := wall(h.spec.Wall)
 	if err != nil {
+		return err
+	}
+	if err := h.spec.note(); err != nil {
 		return err
 	}
 	if h.socket, err = localsock.Listen(h.spec.Socket); err != nil {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package keeper
 
 import (
@@ -20,6 +22,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/native"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/permit"
 	"github.com/reeve-gate/reeve/internal/scroll"
@@ -34,8 +37,11 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case Command:
 			os.Exit(Main(func(name string) (jail.Wall, error) {
-				if name == "listening" {
+				switch name {
+				case "listening":
 					return listening{&bwrap.Wall{}}, nil
+				case "native":
+					return &native.Wall{}, nil
 				}
 				return &bwrap.Wall{}, nil
 			}))
@@ -114,19 +120,47 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
+// onEachWall runs f with a site behind each wall that there is here, as root and
+// as an ordinary user.
+func onEachWall(t *testing.T, f func(t *testing.T, s *site)) {
+	testuser.Both(t, func(t *testing.T) {
+		for _, w := range []jail.Wall{&bwrap.Wall{}, &native.Wall{}} {
+			t.Run(w.Name(), func(t *testing.T) {
+				if r := w.Ready(t.Context()); r.State == reeve.SandboxMissing {
+					t.Skip(r.Fix)
+				}
+				s := newSite(t)
+				s.start.Wall = ready{w}
+				f(t, s)
+			})
+		}
+	})
+}
+
 // run starts sh -c script.
-func (s *site) run(script string) *Link {
+func (s *site) run(script string) *Link { return s.runs("sh", "-c", script) }
+
+// runs starts a program.
+func (s *site) runs(argv ...string) *Link {
 	s.t.Helper()
 	p, err := jail.ProfileNamed("agent")
 	must(s.t, err)
 	plan, err := p.Plan(jail.Place{Workspace: filepath.Join(s.root, "ws"), Home: filepath.Join(s.root, "home"), State: []string{filepath.Join(s.root, "state")},
 		Env: []string{"PATH=/usr/bin:/bin", "TERM=dumb"}}, jail.Options{})
 	must(s.t, err)
-	proc, err := s.start.Start(s.t.Context(), s.issuer.Mint(s.digest, time.Minute), s.digest, plan, jail.Cmd{Argv: []string{"sh", "-c", script}})
+	proc, err := s.start.Start(s.t.Context(), s.issuer.Mint(s.digest, time.Minute), s.digest, plan, jail.Cmd{Argv: argv})
 	must(s.t, err)
 	l := proc.(*Link)
 	s.t.Cleanup(func() { l.kill(); l.Wait() })
 	return l
+}
+
+// place is where the session's keeper says that it is.
+func (s *site) place() Place {
+	s.t.Helper()
+	p, err := Find(s.folder)
+	must(s.t, err)
+	return p
 }
 
 // screen is one terminal at a session.
@@ -183,8 +217,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
-	testuser.Both(t, func(t *testing.T) {
-		s := newSite(t)
+	onEachWall(t, func(t *testing.T, s *site) {
 		s.start.Kept, s.start.Hook = true, filepath.Join(s.folder, "hook.sock")
 		l := s.run(`echo one; read x; echo two $x; read y; exit 7`)
 		if sid, err := unix.Getsid(l.Keeper().PID); err != nil || sid != l.Keeper().PID {
@@ -199,7 +232,7 @@ func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
 		must(t, first.conn.Send(attach.Input, []byte("here\n"))) // with no daemon linked
 		first.until("two here")
 
-		again, err := Connect(Place{s.folder, s.start.Socket}, l.Keeper())
+		again, err := Connect(s.place())
 		must(t, err)
 		hook, err := localsock.ListenerFrom(again.Hook())
 		must(t, err)
@@ -229,20 +262,20 @@ func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
 		if !keeper.ended(10 * time.Second) {
 			t.Error("the keeper lives on after its program")
 		}
-		if _, err := Connect(Place{s.folder, s.start.Socket}, l.Keeper()); !errors.Is(err, os.ErrNotExist) {
+		if _, err := Connect(s.place()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("linked with a keeper that is gone: %v", err)
 		}
 	})
 }
 
 func TestAKilledKeeperLeavesNothingBehind(t *testing.T) {
-	testuser.Both(t, func(t *testing.T) {
-		s := newSite(t)
+	onEachWall(t, func(t *testing.T, s *site) {
 		s.start.Kept = true
-		l := s.run(`setsid sleep 600 & echo started; (trap '' TERM HUP; sleep 601) & echo both; wait`)
+		mark := fmt.Sprintf("86399.%d", os.Getpid()) // nobody else sleeps as long
+		l := s.run(`setsid sleep ` + mark + ` & echo started; (trap '' TERM HUP; sleep ` + mark + `) & echo both; wait`)
 		sc := s.screen(l.Attach(attach.Size{}))
 		sc.until("both")
-		inside := processes(t, "sleep\x0060", 2)
+		inside := processes(t, "sleep\x00"+mark, 2)
 		must(t, syscall.Kill(l.Keeper().PID, syscall.SIGKILL))
 		if _, err := l.Wait(); !errors.Is(err, ErrLost) {
 			t.Errorf("the link ended with %v, want %v", err, ErrLost)
@@ -293,8 +326,7 @@ func look(t *testing.T, what string) (all []held) {
 }
 
 func TestStoppingEndsTheWholeTree(t *testing.T) {
-	testuser.Both(t, func(t *testing.T) {
-		s := newSite(t)
+	onEachWall(t, func(t *testing.T, s *site) {
 		s.start.Kept = true
 		l := s.run(`trap 'echo asked; exit 3' TERM; echo up; while :; do sleep 0.05; done`)
 		sc := s.screen(l.Attach(attach.Size{}))
@@ -304,10 +336,11 @@ func TestStoppingEndsTheWholeTree(t *testing.T) {
 			t.Errorf("a program that obeys ended with %d after %q, want 3", end.Code, sc.seen)
 		}
 
-		l = s.run(`trap '' TERM; (trap '' TERM; sleep 602) & echo deaf; wait; wait; wait`)
+		mark := fmt.Sprintf("86398.%d", os.Getpid())
+		l = s.run(`trap '' TERM; (trap '' TERM; sleep ` + mark + `) & echo deaf; wait; wait; wait`)
 		sc = s.screen(l.Attach(attach.Size{}))
 		sc.until("deaf")
-		left := processes(t, "sleep\x00602", 1)
+		left := processes(t, "sleep\x00"+mark, 1)
 		from := time.Now()
 		l.Stop(jail.StopGrace)
 		if took := time.Since(from); took < jail.StopGrace {
@@ -320,6 +353,30 @@ func TestStoppingEndsTheWholeTree(t *testing.T) {
 			h.close()
 		}
 	})
+}
+
+func TestAProgramIsStartedAsItIsNamedAndByNoShell(t *testing.T) {
+	s := newSite(t)
+	s.start.Attach = true
+	l := s.runs("printf", "<%s>", "$HOME; echo x", "a  b", "", "*")
+	a := s.screen(l.Screen(), nil)
+	if end := a.end(); end.Code != 0 || a.seen != "<$HOME; echo x><a  b><><*>" {
+		t.Errorf("ended with %d and showed %q", end.Code, a.seen)
+	}
+}
+
+func TestTheProgramsSignalsAreAsTheyStart(t *testing.T) {
+	s := newSite(t)
+	s.start.Attach = true
+	l := s.run(`grep -E 'Sig(Blk|Ign)' /proc/self/status; read x`)
+	a := s.screen(l.Screen(), nil)
+	a.until("SigIgn:\t")
+	a.until("\r\nSigIgn:\t0000000000000000\r\n")
+	a.until("SigBlk:\t0000000000000000\r\n")
+	must(t, a.conn.Send(attach.Input, []byte{3})) // ^C
+	if end := a.end(); end.Code != 128+int(syscall.SIGINT) {
+		t.Errorf("^C ended it with %d", end.Code)
+	}
 }
 
 func TestEveryTerminalTypesAndTheSmallestGivesTheSize(t *testing.T) {
@@ -502,7 +559,7 @@ func TestTheListenerOfTheProxyComesWithEveryLink(t *testing.T) {
 		must(t, <-done)
 		ln.Close()
 		l.Release()
-		l, err = Connect(Place{s.folder, s.start.Socket}, l.Keeper())
+		l, err = Connect(s.place())
 		must(t, err)
 	}
 	l.kill()

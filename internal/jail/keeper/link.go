@@ -22,19 +22,14 @@ var (
 	ErrUnlinked = errors.New("the session goes on without this daemon")
 )
 
-// Place is where a keeper is found.
-type Place struct {
-	Folder string // the session's own
-	Socket string
-}
-
 // Link is a kept session as a daemon sees it: a tree that may outlive the
 // daemon. It is safe for concurrent use.
 type Link struct {
 	place  Place
 	keeper held
 	pid    int   // the wall's process
-	root   *held // process number one inside, where it is known
+	root   *held // what the boundary ends with: process number one inside, or else the leader of its group
+	group  bool  // it is the latter
 
 	hook, proxy, screen *os.File
 	done                chan struct{} // closed when it has ended or was let go
@@ -52,28 +47,60 @@ type Link struct {
 
 var _ jail.Process = (*Link)(nil)
 
-// Connect links a daemon with a keeper that another daemon started. who is
-// that keeper; the error wraps fs.ErrNotExist where it is gone.
-func Connect(p Place, who localsock.Process) (*Link, error) {
-	if now, _, _, err := localsock.Look(who.PID); err != nil || now != who {
-		return nil, fmt.Errorf("reach the session's keeper: process %d: %w", who.PID, fs.ErrNotExist)
-	}
-	h, err := hold(who.PID)
+// Connect links a daemon with a keeper that another daemon started. The error
+// wraps fs.ErrNotExist where it is gone.
+func Connect(p Place) (*Link, error) {
+	h, err := p.hold()
 	if err != nil {
-		return nil, fmt.Errorf("reach the session's keeper: process %d: %w", who.PID, fs.ErrNotExist)
+		return nil, err
 	}
 	defer h.close()
-	conn, err := dial(p, who, request{Proto: proto, Do: "link"})
+	if p.Proto != proto {
+		return nil, fmt.Errorf("the session's keeper speaks version %d, this daemon %d: reeve sessions stop ends it", p.Proto, proto)
+	}
+	conn, err := dial(p, p.Keeper, request{Proto: proto, Do: "link"})
 	if err == nil {
 		var l *Link
-		if l, err = greeted(conn, who.PID, p); err == nil {
+		if l, err = greeted(conn, p.Keeper.PID, p, askFor); err == nil {
 			return l, nil
 		}
 	}
 	if h.ended(tellFor) { // it was about to end
-		err = fmt.Errorf("reach the session's keeper: process %d: %w", who.PID, fs.ErrNotExist)
+		err = p.gone()
 	}
 	return nil, err
+}
+
+func (p Place) gone() error {
+	return fmt.Errorf("reach the session's keeper: process %d: %w", p.Keeper.PID, fs.ErrNotExist)
+}
+
+// hold takes a handle of the keeper itself.
+func (p Place) hold() (held, error) {
+	h, err := hold(p.Keeper.PID)
+	if err == nil && h.who != p.Keeper {
+		h.close()
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return held{}, p.gone()
+	}
+	return h, nil
+}
+
+// Kill ends a keeper that cannot be linked, and its boundary with it. It
+// returns when the keeper is gone.
+func Kill(p Place) error {
+	h, err := p.hold()
+	if err != nil {
+		return nil
+	}
+	defer h.close()
+	h.kill()
+	if !h.ended(drainFor) {
+		return fmt.Errorf("end the session's keeper: process %d does not end", p.Keeper.PID)
+	}
+	return nil
 }
 
 // dial opens a connection to the keeper who and to nobody else.
@@ -97,12 +124,12 @@ func dial(p Place, who localsock.Process, req request) (*localsock.Conn, error) 
 
 // greeted reads a keeper's first word and makes the link of it. conn is the
 // link's from here on.
-func greeted(conn *localsock.Conn, pid int, p Place) (*Link, error) {
+func greeted(conn *localsock.Conn, pid int, p Place, within time.Duration) (*Link, error) {
 	fail := func(err error) (*Link, error) {
 		conn.Close()
 		return nil, err
 	}
-	conn.SetDeadline(time.Now().Add(startLimit))
+	conn.SetDeadline(time.Now().Add(within))
 	var hi hello
 	files, err := receive(conn, &hi)
 	if err != nil {
@@ -133,10 +160,12 @@ func greeted(conn *localsock.Conn, pid int, p Place) (*Link, error) {
 		closeAll(files)
 		return fail(fmt.Errorf("hold the session's keeper: %w", err))
 	}
-	if hi.Root > 0 {
-		if h, err := hold(hi.Root); err == nil {
-			l.root = &h
-		}
+	root := hi.Root
+	if l.group = root == 0; l.group {
+		root = hi.PID
+	}
+	if h, err := hold(root); err == nil {
+		l.root = &h
 	}
 	conn.SetDeadline(time.Time{})
 	go l.run()
@@ -228,6 +257,10 @@ func (l *Link) Release() {
 	conn.Close()
 	<-l.done
 }
+
+// StopLimit is how long Stop takes at most: a tree's grace, what it still
+// shows, and the word to its terminals.
+const StopLimit = jail.StopGrace + drainFor + tellFor
 
 // Stop ends the tree: the keeper sends SIGTERM to it, and SIGKILL 2 s later
 // (Y74). A keeper that does not do that in time is killed, and the boundary
@@ -376,7 +409,11 @@ func (l *Link) lost(cause error) {
 		l.keeper.ended(tellFor)
 	}
 	if l.root != nil {
-		l.root.kill() // it dies with its keeper anyway
+		// A boundary with a namespace of its own dies with its keeper anyway.
+		if pgid, err := syscall.Getpgid(l.root.who.PID); l.group && err == nil && pgid == l.root.who.PID && !l.root.ended(0) {
+			syscall.Kill(-pgid, syscall.SIGKILL)
+		}
+		l.root.kill()
 		l.root.ended(drainFor)
 	}
 	end, err := ReadEnd(l.place.Folder)

@@ -28,7 +28,8 @@ const proto = 1
 // Names in a session's folder.
 const (
 	SocketName = "keeper.sock"
-	EndFile    = "end.json"   // an attach.End, once the program has ended
+	EndFile    = "end.json" // an attach.End, once the program has ended
+	placeFile  = "keeper.json"
 	logFile    = "keeper.log" // what the keeper says when it fails
 )
 
@@ -154,6 +155,44 @@ func again(f *os.File) *os.File {
 		return nil
 	}
 	return os.NewFile(uintptr(fd), f.Name())
+}
+
+// Place is a keeper as its session's folder tells of it: which process, and
+// where it listens.
+type Place struct {
+	Folder string `json:"-"` // the session's own
+	Socket string
+	Keeper localsock.Process
+	Proto  int
+}
+
+// Find reads where the keeper of the session in folder is, or was. The error
+// wraps fs.ErrNotExist where none was ever started.
+func Find(folder string) (Place, error) {
+	p := Place{Folder: folder}
+	b, err := os.ReadFile(filepath.Join(folder, placeFile))
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("find the session's keeper: %w", err)
+	}
+	return p, nil
+}
+
+// note writes down where this process keeps a session, before it starts
+// anything: a daemon that is killed right then is followed by one that finds
+// it.
+func (s *spec) note() error {
+	who, _, _, err := localsock.Look(os.Getpid())
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(Place{Socket: s.Socket, Keeper: who, Proto: proto})
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(s.Folder, placeFile), b, 0o600)
 }
 
 // ReadEnd reads how the program of the session in folder ended. The error

@@ -117,5 +117,5 @@ func (s *Starter) tell(near *localsock.Conn, pid int, digest [32]byte, plan jail
 	if err != nil {
 		return nil, fmt.Errorf("tell the process that keeps the session what to start: %w", err)
 	}
-	return greeted(near, pid, Place{s.Folder, s.Socket})
+	return greeted(near, pid, Place{Folder: s.Folder, Socket: s.Socket}, startLimit)
 }

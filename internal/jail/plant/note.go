@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,4 +56,23 @@ func Leftover(dir string) []Changes {
 		os.Remove(name)
 	}
 	return all
+}
+
+// Recall reads back what a run noted in dir, for whoever watches over its end
+// now. forget is what [Before.Note] returned. The error wraps fs.ErrNotExist
+// where nothing is noted.
+func Recall(dir string) (b *Before, forget func(), err error) {
+	names, _ := filepath.Glob(filepath.Join(dir, "*"+noteEnd))
+	if len(names) == 0 {
+		return nil, nil, fmt.Errorf("recall a run: %w in %s", fs.ErrNotExist, dir)
+	}
+	b = new(Before)
+	text, err := os.ReadFile(names[0])
+	if err == nil {
+		err = json.Unmarshal(text, b)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("recall a run: %w", err)
+	}
+	return b, func() { os.Remove(names[0]) }, nil
 }
