@@ -75,13 +75,21 @@ func (c *Client) call(ctx context.Context, start bool, method string, params, re
 // ended: the program's grace, and the look at what it left.
 const lastWord = 15 * time.Second
 
+// lasting reports whether a request is worth waiting for after its caller has
+// given up: a run that dies with this connection. One with a terminal of its
+// own is stopped by way of that.
+func lasting(params any) bool {
+	r, run := params.(wire.Run)
+	return run && !r.TTY && !r.Detach
+}
+
 // errYields: a daemon of another build had nothing to do and has ended.
 var errYields = fmt.Errorf("%w: the daemon gives way to this build", reeve.ErrUnavailable)
 
 func (c *Client) exchange(ctx context.Context, conn *localsock.Conn, method string, params, reply any, on events, files []*os.File) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() {
-		if method != wire.MethodRun {
+		if !lasting(params) {
 			conn.Close()
 			return
 		}
@@ -259,12 +267,13 @@ func (c *Client) Up(ctx context.Context) (s wire.Status, err error) {
 	return s, c.call(ctx, true, wire.MethodStatus, struct{}{}, &s, nil)
 }
 
-// Down ends the daemon; it returns when the daemon has let go.
-func (c *Client) Down(ctx context.Context) error {
-	if err := c.call(ctx, false, wire.MethodDown, struct{}{}, nil, nil); err != nil {
-		return err
+// Down ends the daemon and tells which sessions go on without it; it returns
+// when the daemon has let go.
+func (c *Client) Down(ctx context.Context, w wire.Down) (d wire.Downed, err error) {
+	if err := c.call(ctx, false, wire.MethodDown, w, &d, nil); err != nil {
+		return d, err
 	}
-	return c.awaitGone()
+	return d, c.awaitGone()
 }
 
 // Exec runs one tool through the kernel. Questions that it raises go to ask
@@ -291,28 +300,73 @@ func (c *Client) Explain(ctx context.Context, e wire.Exec) (x wire.Executed, err
 	return x, c.call(ctx, true, wire.MethodExplain, e, &x, nil)
 }
 
-// Run starts a program in a new session and returns when it has ended. started
-// is called once; where the run has a terminal, master is the other end of the
-// program's own pseudo-terminal, to be closed by the callee.
-func (c *Client) Run(ctx context.Context, r wire.Run, streams [3]*os.File, started func(s wire.Started, master *os.File)) (end wire.Ran, err error) {
-	on := func(event string, body []byte, files []*os.File) error {
-		var s wire.Started
-		if event != wire.EventStarted {
-			return nil
-		}
-		if err := wire.Decode(body, &s); err != nil {
-			return err
-		}
-		var master *os.File
-		if len(files) > 0 {
-			master = files[0]
-		}
-		if started != nil {
-			started(s, master)
-		}
+// Started is called once when a session's program runs; where it has a
+// terminal of its own, screen is a connection to that (attach.FromFile), to be
+// closed by the callee.
+type Started func(s wire.Started, screen *os.File)
+
+func (f Started) event(event string, body []byte, files []*os.File) error {
+	var s wire.Started
+	if event != wire.EventStarted {
 		return nil
 	}
-	return end, c.call(ctx, true, wire.MethodRun, r, &end, on, streams[:]...)
+	if err := wire.Decode(body, &s); err != nil {
+		return err
+	}
+	var screen *os.File
+	if len(files) > 0 {
+		screen = files[0]
+	}
+	if f != nil {
+		f(s, screen)
+	}
+	return nil
+}
+
+// Run starts a program in a new session and returns when it has ended, or with
+// r.Detach when it runs. streams are not used where it has a terminal of its
+// own.
+func (c *Client) Run(ctx context.Context, r wire.Run, streams [3]*os.File, started Started) (end wire.Ran, err error) {
+	if r.TTY || r.Detach {
+		return end, c.call(ctx, true, wire.MethodRun, r, &end, started.event)
+	}
+	return end, c.call(ctx, true, wire.MethodRun, r, &end, started.event, streams[:]...)
+}
+
+// Attach gives the caller a terminal at a session that runs, and returns when
+// it has ended.
+func (c *Client) Attach(ctx context.Context, a wire.Attach, started Started) (end wire.Ran, err error) {
+	return end, c.call(ctx, true, wire.MethodAttach, a, &end, started.event)
+}
+
+// Resume starts a session's program again, and is then as Run.
+func (c *Client) Resume(ctx context.Context, r wire.Resume, started Started) (end wire.Ran, err error) {
+	return end, c.call(ctx, true, wire.MethodResume, r, &end, started.event)
+}
+
+// Stop ends a session's program and returns when it has ended.
+func (c *Client) Stop(ctx context.Context, id string) (end wire.Ran, err error) {
+	return end, c.call(ctx, true, wire.MethodStop, wire.Named{ID: id}, &end, nil)
+}
+
+// Remove forgets a session that has ended.
+func (c *Client) Remove(ctx context.Context, id string) error {
+	return c.call(ctx, true, wire.MethodRemove, wire.Named{ID: id}, nil, nil)
+}
+
+// Logs gives what a session has shown to give, which closes the files, and
+// returns when it has ended, or at once where nobody follows it.
+func (c *Client) Logs(ctx context.Context, l wire.Logs, give func(wire.Log, []*os.File) error) (end wire.Ran, err error) {
+	return end, c.call(ctx, true, wire.MethodLogs, l, &end, func(event string, body []byte, files []*os.File) error {
+		var log wire.Log
+		if event != wire.EventLog {
+			return nil
+		}
+		if err := wire.Decode(body, &log); err != nil {
+			return err
+		}
+		return give(log, files)
+	})
 }
 
 // sessionSocket is the socket of the session that this process runs in, or "".

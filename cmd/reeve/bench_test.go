@@ -19,11 +19,21 @@ type rig struct {
 
 func newRig(tb testing.TB, policy string) *rig {
 	tb.Helper()
+	root, err := os.MkdirTemp("", "rig") // short: sockets stand below it
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(root) })
+	return newRigIn(tb, root, policy)
+}
+
+// newRigIn is newRig in a directory of one's own.
+func newRigIn(tb testing.TB, root, policy string) *rig {
+	tb.Helper()
 	bin, err := built()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	root := tb.TempDir()
 	in := &rig{bin: bin, ws: filepath.Join(root, "ws")}
 	for _, dir := range []string{in.ws, filepath.Join(root, "home"), filepath.Join(root, "rh", "config")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -35,7 +45,7 @@ func newRig(tb testing.TB, policy string) *rig {
 	}
 	in.env = []string{"HOME=" + filepath.Join(root, "home"), "REEVE_HOME=" + filepath.Join(root, "rh"), "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + root}
 	in.run(tb, nil, "up")
-	tb.Cleanup(func() { in.run(tb, nil, "down") })
+	tb.Cleanup(func() { in.run(tb, nil, "down", "--stop-sessions") })
 	return in
 }
 
@@ -47,7 +57,8 @@ func (in *rig) run(tb testing.TB, stdin []byte, args ...string) []byte {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		tb.Fatalf("reeve %v: %v\n%s%s", args, err, out, errs.Bytes())
+		log, _ := os.ReadFile(filepath.Join(in.home(), "state", "daemon.log"))
+		tb.Fatalf("reeve %v: %v\n%s%s\nThe daemon's log:\n%s", args, err, out, errs.Bytes(), log)
 	}
 	return out
 }

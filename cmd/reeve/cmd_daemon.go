@@ -16,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
+	"github.com/reeve-gate/reeve/internal/wire"
 )
 
 // version is the release; a build from source is "devel".
@@ -74,17 +75,23 @@ func cmdUp(env *cmdEnv, args []string) int {
 }
 
 func cmdDown(env *cmdEnv, args []string) int {
-	if code, ok := parseFlags(flags(env, "down"), args); !ok {
+	f := flags(env, "down")
+	stop := f.Bool("stop-sessions", false, "end the sessions too that would go on without it")
+	if code, ok := parseFlags(f, args); !ok {
 		return code
 	}
 	c, err := dial(env)
 	if err != nil {
 		return fail(env, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if err := c.Down(ctx); err != nil {
+	on, err := c.Down(ctx, wire.Down{StopSessions: *stop})
+	if err != nil {
 		return fail(env, err)
+	}
+	for _, id := range on.Sessions {
+		fmt.Fprintf(env.Stderr, "session %s goes on\n", id)
 	}
 	return reeve.ExitOK
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/term"
-
+	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -35,6 +34,7 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f.BoolVar(&r.ReadOnly, "read-only", false, "write nothing in the workspace either")
 	f.Func("memory", "memory the run may use, such as 4GiB", func(s string) (err error) { r.Memory, err = config.Size(s); return err })
 	f.Int64Var(&r.Processes, "processes", 0, "processes the run may have at a time")
+	f.BoolVar(&r.Detach, "detach", false, "leave the program running in the background and print its session's id")
 	f.BoolVar(&r.NoReceipt, "no-receipt", false, "print no receipt at the end")
 	f.Var((*list)(&r.Write), "write", "a further directory to write")
 	f.Var((*list)(&r.PassEnv), "env", "a variable to pass although it looks like a secret")
@@ -56,23 +56,19 @@ func cmdRun(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, err)
 	}
-	var window *relay
-	if term.IsTerminal(int(streams[0].Fd())) && term.IsTerminal(int(streams[1].Fd())) {
-		r.TTY = true
-		if cols, rows, err := term.GetSize(int(streams[0].Fd())); err == nil {
-			r.Rows, r.Cols = uint16(rows), uint16(cols)
-		}
+	if r.Detach {
+		end, err := c.Run(context.Background(), r, streams, nil)
+		return detached(env, end, err)
+	}
+	if t, ok := terminalOf(streams); ok {
+		r.TTY, r.Rows, r.Cols = true, t.Rows, t.Cols
+		return atTerminal(env, streams, true, func(ctx context.Context, started client.Started) (wire.Ran, error) {
+			return c.Run(ctx, r, streams, started)
+		})
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	end, err := c.Run(ctx, r, streams, func(_ wire.Started, master *os.File) {
-		if master != nil {
-			window = openRelay(streams[0], streams[1], master)
-		}
-	})
-	if window != nil {
-		window.close()
-	}
+	end, err := c.Run(ctx, r, streams, nil)
 	if err != nil {
 		return fail(env, err)
 	}

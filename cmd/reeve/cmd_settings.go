@@ -51,33 +51,6 @@ func cmdTools(env *cmdEnv, args []string) int {
 	return usage(env, "write reeve tools ls, or reeve tools set NAME auto|ask|approval|off")
 }
 
-func cmdSessions(env *cmdEnv, args []string) int {
-	if len(args) > 0 && args[0] == "ls" {
-		args = args[1:]
-	}
-	f := flags(env, "sessions ls")
-	asJSON := f.Bool("json", false, "print JSON")
-	if code, ok := parseFlags(f, args); !ok {
-		return code
-	}
-	c, err := dial(env)
-	if err != nil {
-		return fail(env, err)
-	}
-	ss, err := c.Sessions(context.Background())
-	if err != nil {
-		return fail(env, err)
-	}
-	if *asJSON {
-		printJSON(env.Stdout, ss)
-		return reeve.ExitOK
-	}
-	for _, s := range ss {
-		fmt.Fprintf(env.Stdout, "%s  %-8s %-8s %-9s %s  %s\n", s.ID, s.Client, s.Mode, s.Profile, s.Started.Local().Format("2006-01-02 15:04"), s.Workspace)
-	}
-	return reeve.ExitOK
-}
-
 func cmdConfig(env *cmdEnv, args []string) int {
 	if len(args) == 0 || args[0] != "explain" {
 		return usage(env, "write reeve config explain")

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/daemon"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
+	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/landlock"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 )
@@ -26,8 +28,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "run", run: cmdRun, summary: "Run a program inside the boundary.",
-			usage: "reeve run [--name N] [--profile agent|build|strict|read-only] [--net none|ask|open] [--allow-host HOST[:PORT]]... [--write DIR]... [--env NAME]... [--read-only] [--memory SIZE] [--processes N] [--workspace DIR] [--mode M] [--no-receipt] [--host USER@MACHINE --dir DIR] -- CMD ARGS",
-			help:  "CMD and everything it starts run in a session of their own: writes only in the workspace (the repository around the working directory), credentials and control sockets hidden, the environment scrubbed. It never runs unprotected: where the boundary does not hold, nothing starts and the exit code is 5 (see reeve doctor). Otherwise the exit code is CMD's own, 128+N where a signal ended it.\n\n--net ask is a network by rule: each new host is decided by your rules, and asked about where none speaks of it (reeve approvals), while the connection waits; --allow-host lets one be reached in this run, and is the one way to a port of this machine (127.0.0.1:PORT). --net none is no network, --net open this machine's own, undecided and unrecorded. The profile build reaches package registries too.\n\n--memory (such as 4GiB) and --processes bound what the run may use; the receipt says which bounds hold on this machine.\n\n--host runs CMD on another machine, in the directory there that --dir names, behind the same boundary, which bubblewrap builds there: Reeve connects with /usr/bin/ssh and your ssh settings, looks, tries the boundary, and starts nothing where it does not hold (exit code 5). --write then names directories there. The network by rule and the hooks do not reach there.\n\nA receipt on standard error says how long it took, what was decided, which files changed and what was refused. The hooks of Claude Code and Codex work inside (reeve install)."},
+			usage: "reeve run [--detach] [--name N] [--profile agent|build|strict|read-only] [--net none|ask|open] [--allow-host HOST[:PORT]]... [--write DIR]... [--env NAME]... [--read-only] [--memory SIZE] [--processes N] [--workspace DIR] [--mode M] [--no-receipt] [--host USER@MACHINE --dir DIR] -- CMD ARGS",
+			help:  "CMD and everything it starts run in a session of their own: writes only in the workspace (the repository around the working directory), credentials and control sockets hidden, the environment scrubbed. It never runs unprotected: where the boundary does not hold, nothing starts and the exit code is 5 (see reeve doctor). Otherwise the exit code is CMD's own, 128+N where a signal ended it.\n\n--net ask is a network by rule: each new host is decided by your rules, and asked about where none speaks of it (reeve approvals), while the connection waits; --allow-host lets one be reached in this run, and is the one way to a port of this machine (127.0.0.1:PORT). --net none is no network, --net open this machine's own, undecided and unrecorded. The profile build reaches package registries too.\n\n--memory (such as 4GiB) and --processes bound what the run may use; the receipt says which bounds hold on this machine.\n\n--host runs CMD on another machine, in the directory there that --dir names, behind the same boundary, which bubblewrap builds there: Reeve connects with /usr/bin/ssh and your ssh settings, looks, tries the boundary, and starts nothing where it does not hold (exit code 5). --write then names directories there. The network by rule and the hooks do not reach there.\n\nOn a terminal the program has one of its own, in a session that is kept: ^] d leaves it running, reeve sessions attach shows it again, and closing the window ends it, unless somebody has left it so before. --detach leaves it running from the start and prints its id. --name gives a session a name that no other running one has.\n\nA receipt on standard error says how long it took, what was decided, which files changed and what was refused. The hooks of Claude Code and Codex work inside (reeve install)."},
 		{name: "install", run: cmdInstall, summary: "Put an agent's own tool calls behind the gate.",
 			usage: "reeve install claude [--project] [--dry-run]\nreeve install codex [--dry-run]",
 			help:  "Adds Reeve's hook to Claude Code's settings.json, or to Codex's hooks.json, and keeps everything else in it byte for byte. Codex runs only hooks that you trust: install says so for you in its config.toml. --project writes .claude/settings.json of this project. --dry-run shows the difference and writes nothing. What keeps the hook from running or is never shown to it is said on standard error."},
@@ -50,15 +52,14 @@ func commands() []command {
 			help:  "auto runs a tool unasked where nothing stricter applies; ask wants one approval for one call; approval blocks it until you change the setting; off disables it. A setting for bash also holds for another agent's tool of that name."},
 		{name: "audit", run: cmdAudit, summary: "Read and verify the record.",
 			usage: auditUsage, help: auditHelp},
-		{name: "sessions", run: cmdSessions, summary: "List the sessions.",
-			usage: "reeve sessions [ls] [--json]",
-			help:  "Every session that has not ended: its id, client, mode, profile, start and workspace."},
+		{name: "sessions", run: cmdSessions, summary: "List, show, stop and resume sessions.",
+			usage: sessionsUsage, help: sessionsHelp},
 		{name: "doctor", run: cmdDoctor, summary: "Try the boundary's promises on this machine.",
 			usage: "reeve doctor [--json]", help: doctorHelp},
 		{name: "up", run: cmdUp, summary: "Start the daemon.", usage: "reeve up",
 			help: "Every command that decides, asks or records starts it by itself; up only makes sure. A second daemon on one state directory says so and ends."},
-		{name: "down", run: cmdDown, summary: "End the daemon.", usage: "reeve down",
-			help: "Pending questions are denied, running sessions are stopped, the record is flushed within three seconds."},
+		{name: "down", run: cmdDown, summary: "End the daemon.", usage: "reeve down [--stop-sessions]",
+			help: "Pending questions are denied, programs without a terminal of their own are stopped, the record is flushed within three seconds. Sessions that are kept go on, and down says which; the next daemon finds them. --stop-sessions ends them first."},
 		{name: "status", run: cmdStatus, summary: "Tell how the daemon is.", usage: "reeve status [--json]",
 			help: "Starts nothing. Exit code 1 where no daemon runs."},
 		{name: "config", run: cmdConfig, summary: "Show every setting and where it comes from.",
@@ -66,6 +67,7 @@ func commands() []command {
 		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
 		{name: "__daemon", run: cmdDaemon, hidden: true},
 		{name: rundoor.Way, run: cmdWay, hidden: true},
+		{name: keeper.Command, run: func(*cmdEnv, []string) int { return daemon.Keep() }, hidden: true},
 		{name: landlock.Command, run: func(*cmdEnv, []string) int { return landlock.Main() }, hidden: true},
 		{name: probe.Command, run: func(_ *cmdEnv, args []string) int { return probe.Main(args) }, hidden: true},
 	}

@@ -4,54 +4,120 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
-	"github.com/creack/pty"
 	"golang.org/x/term"
+
+	"github.com/reeve-gate/reeve/internal/attach"
 )
 
-// relay joins the person's terminal to the program's own: keys in, screen out,
-// size kept equal. The person's terminal is raw while it lasts, so that ^C and
-// ^Z reach the program's terminal, which turns them into signals inside.
+// relay joins the person's terminal to a session's: keys in, screen out, size
+// kept equal. The person's terminal is raw while it lasts, so that ^C and ^Z
+// reach the program's terminal, which turns them into signals inside.
 type relay struct {
-	master *os.File
+	conn   *attach.Conn
+	kept   bool // the detach key means something
 	stdin  *os.File
 	stdout *os.File
 	before *term.State
 	resize chan os.Signal
-	drawn  chan struct{} // closed when the program's terminal has nothing more to show
+	over   chan struct{} // closed when nothing more will be shown
+
+	mu   sync.Mutex
+	end  *attach.End // how the program ended; nil: this terminal left, or the session's keeper is gone
+	left bool        // by the detach key
 }
 
-func openRelay(stdin, stdout, master *os.File) *relay {
-	r := &relay{master: master, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), drawn: make(chan struct{})}
+func openRelay(stdin, stdout *os.File, conn *attach.Conn, kept bool) *relay {
+	r := &relay{conn: conn, kept: kept, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), over: make(chan struct{})}
 	r.before, _ = term.MakeRaw(int(stdin.Fd())) // not raw: keys are echoed twice, nothing worse
 	signal.Notify(r.resize, syscall.SIGWINCH)
 	go func() {
+		r.tellSize()
 		for range r.resize {
-			_ = pty.InheritSize(stdin, master)
+			r.tellSize()
 		}
 	}()
-	go func() {
-		defer close(r.drawn)
-		_, _ = io.Copy(stdout, master) // ends with EIO when the last process has closed its side
-	}()
-	go func() { _, _ = io.Copy(master, stdin) }() // ends with the process: a read of a terminal cannot be called off
+	go r.show()
+	go r.keys() // ends with the process: a read of a terminal cannot be called off
 	return r
 }
 
-// plain gives a terminal back its ordinary screen, writing and mouse, without
-// moving the cursor: a program can leave it so that nothing said afterwards is
-// seen, or reads as something else.
-const plain = "\x1b[?1047l\x1b[!p\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l"
+func (r *relay) tellSize() {
+	if cols, rows, err := term.GetSize(int(r.stdin.Fd())); err == nil {
+		_ = r.conn.Tell(attach.Window, attach.Size{Rows: uint16(rows), Cols: uint16(cols)})
+	}
+}
 
-// close shows what is left and gives the person's terminal back.
-func (r *relay) close() {
-	<-r.drawn
-	_, _ = io.WriteString(r.stdout, plain)
+// show writes what the program shows until it has ended or this terminal has
+// left.
+func (r *relay) show() {
+	defer close(r.over)
+	for {
+		kind, data, err := r.conn.Receive()
+		if err != nil {
+			return
+		}
+		switch kind {
+		case attach.Output:
+			_, _ = r.stdout.Write(data)
+		case attach.Ended:
+			var end attach.End
+			if attach.Read(data, &end) == nil {
+				r.mu.Lock()
+				r.end = &end
+				r.mu.Unlock()
+			}
+			return
+		}
+	}
+}
+
+// keys gives the program what the person types, but for the detach key.
+func (r *relay) keys() {
+	var keys attach.Keys
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := r.stdin.Read(buf)
+		if n > 0 {
+			typed, leave := buf[:n], false
+			if r.kept {
+				typed, leave = keys.Typed(typed)
+			}
+			if len(typed) > 0 && r.conn.Send(attach.Input, typed) != nil {
+				return
+			}
+			if leave {
+				r.mu.Lock()
+				r.left = true
+				r.mu.Unlock()
+				_ = r.conn.Send(attach.Leave, nil)
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stop asks for the end of the program; what it still shows is shown.
+func (r *relay) stop() { _ = r.conn.Send(attach.Stop, nil) }
+
+// close gives the person's terminal back and says how it came to that: end is
+// how the program ended, nil where it may go on; left says that the person
+// typed the detach key.
+func (r *relay) close() (end *attach.End, left bool) {
 	signal.Stop(r.resize)
 	close(r.resize)
-	r.master.Close()
+	r.conn.Close()
+	<-r.over
+	_, _ = io.WriteString(r.stdout, attach.Plain)
 	if r.before != nil {
 		_ = term.Restore(int(r.stdin.Fd()), r.before)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end, r.left
 }

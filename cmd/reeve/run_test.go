@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"github.com/reeve-gate/reeve/internal/attach"
+	"github.com/reeve-gate/reeve/internal/localsock"
 )
 
 func TestNoFileNameForgesALineOfTheReceipt(t *testing.T) {
@@ -24,23 +27,32 @@ func TestTheTerminalIsPlainBeforeTheReceipt(t *testing.T) {
 	}
 	defer person.Close()
 	defer screen.Close()
-	master, program, err := pty.Open()
+	near, far, err := localsock.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := openRelay(screen, screen, master)
-	hidden := "\x1b[?1049h\x1b[8m\x1b(0"
-	if _, err := program.WriteString(hidden); err != nil {
+	keeper := attach.On(near)
+	conn, err := attach.FromFile(far)
+	if err != nil {
 		t.Fatal(err)
 	}
-	program.Close()
-	r.close()
-	got := make([]byte, 200)
+	r := openRelay(screen, screen, conn, true)
+	if err := keeper.Send(attach.Output, []byte("\x1b[?1049h\x1b[8m\x1b(0")); err != nil {
+		t.Fatal(err)
+	}
+	if err := keeper.Tell(attach.Ended, attach.End{Code: 3}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.over
+	if end, left := r.close(); left || end == nil || end.Code != 3 {
+		t.Errorf("ended with %+v, left %v; want 3", end, left)
+	}
+	got := make([]byte, 400)
 	n := 0
-	for !strings.HasSuffix(string(got[:n]), plain) {
+	for !strings.HasSuffix(string(got[:n]), attach.Plain) {
 		m, err := person.Read(got[n:])
 		if err != nil || n+m == len(got) {
-			t.Fatalf("the screen shows %q %v, which does not end in %q", got[:n+m], err, plain)
+			t.Fatalf("the screen shows %q %v, which does not end in %q", got[:n+m], err, attach.Plain)
 		}
 		n += m
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reeve-gate/reeve/internal/wire"
 )
 
 // built is the program under test, built once as it ships: without cgo.
@@ -58,7 +60,7 @@ func TestCommands(t *testing.T) {
 			e.Setenv("REEVE_HOME", filepath.Join(e.WorkDir, "rh"))
 			e.Setenv("TMPDIR", "/tmp")
 			e.Defer(func() {
-				down := exec.Command(bin, "down")
+				down := exec.Command(bin, "down", "--stop-sessions")
 				down.Env = e.Vars
 				_ = down.Run() // most scripts end it themselves
 			})
@@ -75,6 +77,11 @@ func TestCommands(t *testing.T) {
 			"exits":    exits,
 			"pending":  pending,
 			"terminal": terminal,
+			"shows":    shows,
+			"ended":    ended,
+
+			"killdaemon": killDaemon,
+			"setnet":     setNet,
 		},
 	})
 }
@@ -148,4 +155,84 @@ func onTerminal(cmd *exec.Cmd) (shown string, err error) {
 	var all bytes.Buffer
 	_, _ = all.ReadFrom(master) // ends with EIO
 	return all.String(), cmd.Wait()
+}
+
+// reeve is the program with a script's environment.
+func scripted(ts *testscript.TestScript, args ...string) *exec.Cmd {
+	bin, err := built()
+	ts.Check(err)
+	cmd := exec.Command(bin, args...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "REEVE_HOME=" + ts.Getenv("REEVE_HOME"), "PATH=" + ts.Getenv("PATH")}
+	return cmd
+}
+
+// shows ID TEXT: the session shows the text, now or later.
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: shows ID TEXT")
+	}
+	cmd := scripted(ts, "sessions", "logs", "-f", args[0])
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	var seen strings.Builder
+	buf := make([]byte, 4096)
+	for !strings.Contains(seen.String(), args[1]) {
+		n, err := out.Read(buf)
+		seen.Write(buf[:n])
+		if err != nil {
+			ts.Fatalf("session %s showed %q and no %q", args[0], seen.String(), args[1])
+		}
+	}
+}
+
+// ended ID: the session has ended, now or later.
+func ended(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ended ID")
+	}
+	out, err := scripted(ts, "sessions", "logs", "-f", args[0]).CombinedOutput()
+	if err != nil {
+		ts.Fatalf("follow session %s to its end: %v\n%s", args[0], err, out)
+	}
+}
+
+// killdaemon kills the daemon without a word.
+func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
+	out, err := scripted(ts, "status", "--json").Output()
+	ts.Check(err)
+	var status wire.Status
+	ts.Check(wire.Decode(bytes.TrimSpace(out), &status))
+	ts.Check(killed(status.PID))
+}
+
+// setnet ID WORD writes another network into what is kept of a session.
+func setNet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: setnet ID WORD")
+	}
+	out, err := scripted(ts, "sessions", "--json").Output()
+	ts.Check(err)
+	var all []wire.Session
+	ts.Check(wire.Decode(bytes.TrimSpace(out), &all))
+	for _, s := range all {
+		if s.Name != args[0] {
+			continue
+		}
+		file := filepath.Join(ts.Getenv("REEVE_HOME"), "state", "sessions", s.ID, "kept.json")
+		text, err := os.ReadFile(file)
+		ts.Check(err)
+		changed := strings.Replace(string(text), `"Net":"open"`, `"Net":"`+args[1]+`"`, 1)
+		if changed == string(text) {
+			ts.Fatalf("no network stands in %s", text)
+		}
+		ts.Check(os.WriteFile(file, []byte(changed), 0o600))
+		return
+	}
+	ts.Fatalf("no session %s", args[0])
 }

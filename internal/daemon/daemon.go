@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/outbound"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/kernel"
@@ -74,6 +76,9 @@ type Daemon struct {
 	kernel   *kernel.Kernel
 	outbound *outbound.Door
 	api      *api.Server
+	runs     *rundoor.Door
+	secrets  []string        // values that are masked
+	work     context.Context // of what is done for callers; ends when serving ends
 	socket   string
 	exe      string
 	exeStat  os.FileInfo
@@ -94,6 +99,12 @@ type tree struct {
 	hook    *localsock.Listener
 	proc    jail.Process // nil until started
 	network *network     // nil without a way out
+}
+
+// kept reports whether the tree outlives this daemon.
+func (t tree) kept() bool {
+	_, kept := t.proc.(*keeper.Link)
+	return kept
 }
 
 // Run serves until ctx ends, a signal comes or a client says down.
@@ -154,7 +165,7 @@ func open(opt Options) (*Daemon, error) {
 	if err = makeNowhere(opt.Paths); err != nil {
 		return nil, err
 	}
-	if d.clean, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
+	if d.clean, d.secrets, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
 		return nil, err
 	}
 	if d.trust, err = openTrust(opt.Paths.State); err != nil {
@@ -175,7 +186,7 @@ func open(opt Options) (*Daemon, error) {
 			return nil, err
 		}
 	}
-	d.boundary = &boundary{wall: d.wall}
+	d.boundary = &boundary{Wall: d.wall}
 	if err := d.wire(); err != nil {
 		d.log.Close()
 		return nil, err
@@ -202,17 +213,19 @@ func (d *Daemon) wire() error {
 	if err != nil {
 		return err
 	}
+	d.runs = &rundoor.Door{
+		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
+		Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Limits: limits(d.conf),
+		Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
+		Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
+		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths),
+		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,
+	}
 	d.api = &api.Server{
 		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
 		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,
 		Hook: newHookDoor(d, mode),
-		Run: &rundoor.Door{
-			Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.wall, Launch: d.tools.launch, Now: time.Now, NewID: newID,
-			Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Limits: limits(d.conf),
-			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
-			Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
-			Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths),
-		},
+		Run:  d.runs,
 	}
 	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile
 	return nil
@@ -238,7 +251,9 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	defer d.stop()
 	ctx, unsignal := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer unsignal()
-	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	// Caught and dropped, not ignored: what is ignored stays so in the programs
+	// that are started.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE)
 	var err error
 	if d.socket, err = localsock.Path(d.opt.Paths.State, wire.ControlSocket, d.opt.Getenv); err != nil {
 		return err
@@ -247,6 +262,10 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	if err != nil {
 		return err
 	}
+	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer endWork()
+	d.work = work
+	d.runs.Adopt()
 	d.closeLeftovers(ctx)
 	limit.Sweep()
 	for _, left := range plant.Leftover(runsDir(d.opt.Paths)) { // before anything can run there again
@@ -254,8 +273,6 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 			fmt.Fprintf(d.opt.Log, "%s after a run that was cut off: %s\n", time.Now().UTC().Format(time.RFC3339), redact.Visible(line))
 		}
 	}
-	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
-	defer endWork()
 	var accepting sync.WaitGroup
 	accepting.Go(func() { d.api.Serve(work, l, "") })
 	tell("ok")
@@ -275,12 +292,24 @@ func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, acceptin
 	accepting.Wait()
 	d.broker.Close()
 	d.mu.Lock()
+	var ways sync.WaitGroup
 	for _, t := range d.trees {
-		if t.proc != nil {
-			go t.proc.Stop(jailGrace)
+		if !t.kept() {
+			if t.proc != nil {
+				go t.proc.Stop(jailGrace)
+			}
+			continue
+		}
+		ways.Go(t.network.stop) // what went is recorded; what asks now waits for the next daemon, as calls do
+		if t.hook != nil {
+			t.hook.Close()
 		}
 	}
 	d.mu.Unlock()
+	ways.Wait()
+	if on := d.runs.Release(); len(on) > 0 {
+		d.logf("sessions go on: %s", strings.Join(on, ", "))
+	}
 	done := make(chan struct{})
 	go func() { d.api.Wait(); close(done) }()
 	timer := time.NewTimer(flushLimit)
@@ -302,13 +331,22 @@ func (d *Daemon) closeLeftovers(ctx context.Context) {
 		fmt.Fprintf(d.opt.Log, "look for calls without an outcome: %v\n", err)
 		return
 	}
+	open := d.runs.Open()
 	for _, r := range left {
+		if open[r.CallID] {
+			continue // its session goes on
+		}
 		r.Phase, r.Time, r.Status, r.Summary = reeve.PhaseOutcome, time.Now(), reeve.StatusUnknown, "no outcome was ever reported"
 		if err := d.log.Append(ctx, r); err != nil {
 			fmt.Fprintf(d.opt.Log, "record an unknown outcome: %v\n", err)
 			return
 		}
 	}
+}
+
+// logf writes one line to the daemon's log.
+func (d *Daemon) logf(format string, args ...any) {
+	fmt.Fprintf(d.opt.Log, "%s %s\n", time.Now().UTC().Format(time.RFC3339), redact.Visible(fmt.Sprintf(format, args...)))
 }
 
 func (d *Daemon) auditState() string {

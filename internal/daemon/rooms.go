@@ -16,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/flow"
 	"github.com/reeve-gate/reeve/internal/ingress/args"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/netguard"
@@ -42,6 +43,21 @@ func walls(c *config.Config, p config.Paths) (jail.Wall, error) {
 	return probe.Among(all, p.State), nil
 }
 
+// Keep is the process that keeps one session (see jail/keeper). It knows every
+// wall by its name; which one is ready was settled by the daemon.
+func Keep() int {
+	return keeper.Main(func(name string) (jail.Wall, error) {
+		all, err := Walls(name)
+		if err == nil && (len(all) != 1 || all[0].Name() != name) {
+			err = fmt.Errorf("%w: %q is no wall by its name", reeve.ErrBoundary, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return all[0], nil
+	})
+}
+
 // limits are the configured bounds of every run; config has checked them.
 func limits(c *config.Config) jail.Limits {
 	memory, _ := config.Size(c.Sandbox.Memory)
@@ -54,19 +70,29 @@ func limits(c *config.Config) jail.Limits {
 // behind the wall is checked by the wall itself.
 const readyFor = 5 * time.Second
 
-// boundary remembers the state of the wall for a moment.
+// boundary is the wall, and remembers its state for a moment.
 type boundary struct {
-	wall jail.Wall
-	mu   sync.Mutex
-	was  reeve.Sandbox
-	at   time.Time
+	jail.Wall
+	mu  sync.Mutex // guards what follows
+	was reeve.Sandbox
+	at  time.Time
+}
+
+// Ready asks the wall itself. What it says now is the state from now on: a run
+// that was told ready is not judged by an older answer.
+func (b *boundary) Ready(ctx context.Context) jail.Readiness {
+	r := b.Wall.Ready(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.was, b.at = r.State, time.Now()
+	return r
 }
 
 func (b *boundary) state() reeve.Sandbox {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now := time.Now(); b.at.IsZero() || now.Sub(b.at) > readyFor {
-		b.was, b.at = b.wall.Ready(context.Background()).State, now
+		b.was, b.at = b.Wall.Ready(context.Background()).State, now
 	}
 	return b.was
 }
@@ -112,8 +138,9 @@ func (b *toolbox) Find(name string) (tool.Tool, bool) {
 func (b *toolbox) Check(t tool.Tool, raw []byte) error { return b.check.Check(t, raw) }
 
 // cleaner knows the secrets that a person named in the settings.
-func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*redact.Redactor, error) {
+func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*redact.Redactor, []string, error) {
 	r := redact.New()
+	var known []string
 	for _, name := range c.Redact.Secrets {
 		v := getenv(name)
 		if v == "" {
@@ -121,10 +148,11 @@ func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*reda
 			continue
 		}
 		if err := r.AddSecret(v); err != nil {
-			return nil, fmt.Errorf("redact.secrets: variable %s: %w", name, err)
+			return nil, nil, fmt.Errorf("redact.secrets: variable %s: %w", name, err)
 		}
+		known = append(known, v)
 	}
-	return r, nil
+	return r, known, nil
 }
 
 // cleaned is the kernel's view of the redactor.

@@ -18,6 +18,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/api"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/policy"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -43,13 +44,32 @@ func (d *Daemon) Status() wire.Status {
 // Stop begins to end the daemon.
 func (d *Daemon) Stop() { d.stopOnce.Do(func() { close(d.stopping) }) }
 
+// Down begins to end the daemon, on request after the sessions that would go on
+// without it, and tells which do.
+func (d *Daemon) Down(ctx context.Context, w wire.Down) wire.Downed {
+	if w.StopSessions {
+		d.runs.StopAll(ctx)
+	}
+	var out wire.Downed
+	for _, s := range d.runs.List() {
+		if s.State == "running" {
+			out.Sessions = append(out.Sessions, s.ID)
+		}
+	}
+	d.Stop()
+	return out
+}
+
 // Yield ends the daemon for a client of another build: only where the program
 // on disk has really changed and nothing is going on.
 func (d *Daemon) Yield(string) bool {
 	now, err := os.Stat(d.exe)
 	changed := err != nil || d.exeStat == nil || !os.SameFile(now, d.exeStat) || now.Size() != d.exeStat.Size() || !now.ModTime().Equal(d.exeStat.ModTime())
 	d.mu.Lock()
-	busy := len(d.trees) > 0
+	busy := false
+	for _, t := range d.trees {
+		busy = busy || !t.kept()
+	}
 	d.mu.Unlock()
 	if !changed || busy || d.api.Live() > 0 || len(d.broker.Questions()) > 0 {
 		return false
@@ -135,6 +155,61 @@ func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
 	d.mu.Unlock()
 	go d.api.Serve(context.WithoutCancel(ctx), l, id)
 	return path, nil
+}
+
+// Sockets says where the sockets of a kept session stand.
+func (d *Daemon) Sockets(id string) (hook, keeperSocket, control string, err error) {
+	if hook, err = localsock.Path(d.store.Dir(id), wire.HookSocket, d.opt.Getenv); err != nil {
+		return "", "", "", err
+	}
+	keeperSocket, err = localsock.Path(d.store.Dir(id), keeper.SocketName, d.opt.Getenv)
+	return hook, keeperSocket, d.socket, err
+}
+
+// ServeHook serves a kept session's own socket, which its keeper listens on.
+func (d *Daemon) ServeHook(id string, f *os.File) error {
+	l, err := localsock.ListenerFrom(f)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.trees[id]
+	t.hook = l
+	d.trees[id] = t
+	go d.api.Serve(d.work, l, id)
+	return nil
+}
+
+// StopRun ends the tree of a session that is not kept.
+func (d *Daemon) StopRun(id string) bool {
+	d.mu.Lock()
+	p := d.trees[id].proc
+	d.mu.Unlock()
+	if p == nil {
+		return false
+	}
+	p.Stop(jailGrace)
+	return true
+}
+
+// Report records what came of a run that was left open, by this daemon or by
+// an earlier one. A run that has its outcome already is not reported twice.
+func (d *Daemon) Report(ctx context.Context, id, call string, r reeve.Result) error {
+	err := d.kernel.Report(ctx, call, r)
+	if !errors.Is(err, reeve.ErrNotFound) {
+		return err
+	}
+	open, err := d.log.OpenIntents(id, time.Time{})
+	if err != nil {
+		return err
+	}
+	for _, intent := range open {
+		if intent.CallID == call {
+			return d.kernel.ReportLate(ctx, intent, r)
+		}
+	}
+	return nil
 }
 
 // Running tells which tree belongs to a session: it is governed from now on.

@@ -273,6 +273,46 @@ func (s *Store) End(id string) error {
 	return s.save(&one)
 }
 
+// Recall reads a session back, also one that has ended.
+func (s *Store) Recall(id string) (Session, error) {
+	var one Session
+	b, err := os.ReadFile(filepath.Join(s.Dir(id), "session.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &one)
+	}
+	if err == nil && one.ID != id {
+		err = fmt.Errorf("it tells of session %s", one.ID)
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("read session %s: %w", id, err)
+	}
+	return one, nil
+}
+
+// Reopen begins an ended session again: what it had read still counts, its
+// workspace must still be fit for one.
+func (s *Store) Reopen(id, home string) (Session, error) {
+	one, err := s.Recall(id)
+	if err != nil {
+		return Session{}, err
+	}
+	real, err := Workspace(one.Workspace, home)
+	if err == nil && real != one.Workspace {
+		err = fmt.Errorf("%w: workspace %s leads to %s now", reeve.ErrUsage, one.Workspace, real)
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("begin session %s again: %w", id, err)
+	}
+	one.Ended = time.Time{}
+	if err := s.save(&one); err != nil {
+		return Session{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(one)
+	return one, nil
+}
+
 // Taint says what a session has read; for a child, its parents too.
 func (s *Store) Taint(id string) flow.Taint {
 	s.mu.Lock()

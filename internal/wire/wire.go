@@ -118,6 +118,11 @@ const (
 	MethodSetTool  = "set_tool"
 	MethodTrust    = "trust"
 	MethodSessions = "sessions"
+	MethodAttach   = "attach"
+	MethodStop     = "stop"
+	MethodResume   = "resume"
+	MethodRemove   = "remove"
+	MethodLogs     = "logs"
 )
 
 // Status is what reeve status shows.
@@ -183,9 +188,12 @@ const EventYield = "yield"
 // EventQuestion comes during Exec with Prompt, and on Watch: an approval.Event.
 const EventQuestion = "question"
 
-// EventStarted comes during Run, with the session's id and, on a terminal, the
-// pseudo-terminal's master as an open file.
+// EventStarted comes during Run, Attach and Resume, with the session's id and,
+// on a terminal, a connection to the session's keeper (package attach).
 const EventStarted = "started"
+
+// EventLog comes during Logs: a Log, with files.
+const EventLog = "log"
 
 // Settle answers a question.
 type Settle struct {
@@ -218,7 +226,8 @@ type Hooked struct {
 }
 
 // Run starts a program inside a new session's boundary. The three streams
-// travel with the request.
+// travel with the request, unless the program has a terminal of its own: with
+// TTY or Detach.
 type Run struct {
 	Argv       []string `json:"argv"`
 	Dir        string   `json:"dir"`
@@ -237,6 +246,7 @@ type Run struct {
 	Name       string   `json:"name,omitzero"`
 	Mode       string   `json:"mode,omitzero"`
 	TTY        bool     `json:"tty"`
+	Detach     bool     `json:"detach,omitzero"` // return as soon as it runs; nobody is attached
 	Rows       uint16   `json:"rows,omitzero"`
 	Cols       uint16   `json:"cols,omitzero"`
 	NoReceipt  bool     `json:"no_receipt,omitzero"`
@@ -247,6 +257,7 @@ type Run struct {
 type Started struct {
 	Session string `json:"session"`
 	PID     int    `json:"pid"`
+	Kept    bool   `json:"kept,omitzero"` // it may be left, and goes on
 }
 
 // Ran is the end of Run.
@@ -254,6 +265,52 @@ type Ran struct {
 	Session string   `json:"session"`
 	Code    int      `json:"code"`
 	Receipt []string `json:"receipt"` // lines for the person
+}
+
+// Attach asks for a terminal at a running session. An id may be a name, or a
+// part of an id that no other has.
+type Attach struct {
+	ID   string `json:"id"`
+	Rows uint16 `json:"rows,omitzero"`
+	Cols uint16 `json:"cols,omitzero"`
+}
+
+// Resume starts a session's program again; the answer is as Run's.
+type Resume struct {
+	ID        string   `json:"id"`
+	Env       []string `json:"env"`
+	Rows      uint16   `json:"rows,omitzero"`
+	Cols      uint16   `json:"cols,omitzero"`
+	Detach    bool     `json:"detach,omitzero"`
+	NoReceipt bool     `json:"no_receipt,omitzero"`
+}
+
+// Named names one session, to stop or remove it.
+type Named struct {
+	ID string `json:"id"`
+}
+
+// Logs asks for what a session has shown.
+type Logs struct {
+	ID     string `json:"id"`
+	Follow bool   `json:"follow,omitzero"`
+}
+
+// Log is the body of EventLog. The files are the log, the oldest first; a live
+// one is a connection on which it comes (package attach).
+type Log struct {
+	Session string `json:"session"`
+	Live    bool   `json:"live,omitzero"`
+}
+
+// Down ends the daemon.
+type Down struct {
+	StopSessions bool `json:"stop_sessions,omitzero"` // those too that would go on without it
+}
+
+// Downed tells what goes on.
+type Downed struct {
+	Sessions []string `json:"sessions,omitzero"` // ids
 }
 
 // Tool is one line of reeve tools ls.
@@ -289,4 +346,13 @@ type Session struct {
 	Profile   string    `json:"profile"`
 	Started   time.Time `json:"started"`
 	PID       int       `json:"pid,omitzero"`
+	State     string    `json:"state"` // running; of a kept one also ended, lost, unreached
+
+	Kept     bool      `json:"kept,omitzero"` // it has a terminal of its own, a log, and outlives the daemon
+	Command  string    `json:"command,omitzero"`
+	Attached int       `json:"attached,omitzero"` // terminals
+	Ended    time.Time `json:"ended,omitzero"`
+	Code     *int      `json:"code,omitzero"`
+	Receipt  []string  `json:"receipt,omitzero"`
+	Fault    string    `json:"fault,omitzero"` // why it is not reached
 }

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,17 +43,24 @@ type HookDoor interface {
 	Hook(ctx context.Context, h wire.Hook, inSession string) wire.Hooked
 }
 
-// RunDoor starts a program in a new session. started sends the first event.
+// RunDoor starts programs in sessions, and knows those that are kept. started
+// sends the first event.
 type RunDoor interface {
 	Run(ctx context.Context, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error)
+	Attach(ctx context.Context, a wire.Attach, started func(wire.Started, *os.File) error) (wire.Ran, error)
+	Resume(ctx context.Context, r wire.Resume, started func(wire.Started, *os.File) error) (wire.Ran, error)
+	Stop(ctx context.Context, id string) (wire.Ran, error)
+	Remove(id string) error
+	Logs(ctx context.Context, l wire.Logs, give func(wire.Log, []*os.File) error) (wire.Ran, error)
+	List() []wire.Session // the kept ones
 }
 
 // Daemon is what the door asks of the daemon itself.
 type Daemon interface {
 	Status() wire.Status
-	Stop()                   // begin to end
-	Yield(build string) bool // end for a client of another build, where nothing is going on
-	Tools() []wire.Tool      // with the person's settings
+	Down(context.Context, wire.Down) wire.Downed // begin to end
+	Yield(build string) bool                     // end for a client of another build, where nothing is going on
+	Tools() []wire.Tool                          // with the person's settings
 	SetTool(wire.SetTool) error
 	Trust(wire.Trust) error
 	SaveRule(rule string) error // append an allow rule to the user policy
@@ -140,6 +148,15 @@ func (r *reply) event(name string, body any, files ...*os.File) error {
 	return r.send(wire.Message{Event: name, Body: b}, files...)
 }
 
+// started tells of a program that runs, with the connection to its terminal
+// where it has one.
+func (r *reply) started(st wire.Started, screen *os.File) error {
+	if screen == nil {
+		return r.event(wire.EventStarted, st)
+	}
+	return r.event(wire.EventStarted, st, screen)
+}
+
 func (r *reply) end(body any, err error) {
 	if err != nil {
 		r.send(wire.Message{Error: wire.Fail(err)})
@@ -210,7 +227,7 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		out.end(nil, fmt.Errorf("%s: %w", req.Method, err))
 		return
 	}
-	if req.Method != wire.MethodWatch {
+	if !looking[req.Method] {
 		s.count(1)
 		defer s.count(-1)
 	}
@@ -218,20 +235,24 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 	case wire.MethodStatus:
 		out.end(s.Daemon.Status(), nil)
 	case wire.MethodDown:
-		s.Daemon.Stop()
-		out.end(struct{}{}, nil)
+		serve(out, req, func(down wire.Down) (wire.Downed, error) { return s.Daemon.Down(ctx, down), nil })
 	case wire.MethodExec:
 		serve(out, req, func(e wire.Exec) (wire.Executed, error) { return s.exec(ctx, peer, e, out) })
 	case wire.MethodExplain:
 		serve(out, req, func(e wire.Exec) (wire.Executed, error) { return s.explain(ctx, e) })
 	case wire.MethodRun:
-		serve(out, req, func(r wire.Run) (wire.Ran, error) {
-			return s.Run.Run(ctx, r, files, func(st wire.Started, master *os.File) error {
-				if master == nil {
-					return out.event(wire.EventStarted, st)
-				}
-				return out.event(wire.EventStarted, st, master)
-			})
+		serve(out, req, func(r wire.Run) (wire.Ran, error) { return s.Run.Run(ctx, r, files, out.started) })
+	case wire.MethodAttach:
+		serve(out, req, func(a wire.Attach) (wire.Ran, error) { return s.Run.Attach(ctx, a, out.started) })
+	case wire.MethodResume:
+		serve(out, req, func(r wire.Resume) (wire.Ran, error) { return s.Run.Resume(ctx, r, out.started) })
+	case wire.MethodStop:
+		serve(out, req, func(n wire.Named) (wire.Ran, error) { return s.Run.Stop(ctx, n.ID) })
+	case wire.MethodRemove:
+		serve(out, req, func(n wire.Named) (struct{}, error) { return struct{}{}, s.Run.Remove(n.ID) })
+	case wire.MethodLogs:
+		serve(out, req, func(l wire.Logs) (wire.Ran, error) {
+			return s.Run.Logs(ctx, l, func(log wire.Log, files []*os.File) error { return out.event(wire.EventLog, log, files...) })
 		})
 	case wire.MethodHook:
 		s.Governed.Saw(peer, inSession != "", req)
@@ -300,7 +321,12 @@ func Clients() []string { return slices.Sorted(maps.Keys(hookClients)) }
 var personal = map[string]bool{
 	wire.MethodDown: true, wire.MethodSettle: true, wire.MethodRevoke: true, wire.MethodSetTool: true, wire.MethodTrust: true,
 	wire.MethodRun: true, wire.MethodWatch: true,
+	wire.MethodAttach: true, wire.MethodResume: true, wire.MethodStop: true, wire.MethodRemove: true, wire.MethodLogs: true,
 }
+
+// looking are the methods that only look on: a daemon that has to give way does
+// not wait for them.
+var looking = map[string]bool{wire.MethodWatch: true, wire.MethodAttach: true, wire.MethodLogs: true}
 
 func serve[P, R any](out *reply, req *wire.Request, do func(P) (R, error)) {
 	var p P
@@ -369,10 +395,17 @@ func (s *Server) watch(ctx context.Context, out *reply) {
 }
 
 func (s *Server) list() []wire.Session {
-	out := []wire.Session{}
-	for _, one := range s.Sessions.List() {
-		out = append(out, wire.Session{ID: one.ID, Name: one.Name, Client: one.Client, Workspace: one.Workspace,
-			Mode: one.Mode.String(), Profile: one.Profile, Started: one.Started})
+	out := append([]wire.Session{}, s.Run.List()...)
+	kept := map[string]bool{}
+	for _, k := range out {
+		kept[k.ID] = true
 	}
+	for _, one := range s.Sessions.List() {
+		if !kept[one.ID] {
+			out = append(out, wire.Session{ID: one.ID, Name: one.Name, Client: one.Client, Workspace: one.Workspace,
+				Mode: one.Mode.String(), Profile: one.Profile, Started: one.Started, State: "running"})
+		}
+	}
+	slices.SortFunc(out, func(a, b wire.Session) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }

@@ -48,28 +48,35 @@ func (d *Door) remote(ctx context.Context, r wire.Run, streams []*os.File, start
 	if err != nil {
 		return wire.Ran{}, fmt.Errorf("%w: the command line is not valid text: %v", reeve.ErrUsage, err)
 	}
-	job := &launch.Job{Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask},
-		Elsewhere: start}
-	var master *os.File
+	job := &launch.Job{Cmd: jail.Cmd{Argv: r.Argv, Umask: r.Umask}, Elsewhere: start}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var screen *window
 	if r.TTY {
-		if master, job.Cmd.TTY, err = terminal(r.Rows, r.Cols); err != nil {
+		if screen, err = openWindow(r.Rows, r.Cols); err != nil {
 			return wire.Ran{}, err
 		}
-		defer master.Close()
-		defer job.Cmd.TTY.Close()
+		defer screen.close()
+		job.Cmd.TTY = screen.pair.TTY
+	} else {
+		job.Cmd.Stdin, job.Cmd.Stdout, job.Cmd.Stderr = streams[0], streams[1], streams[2]
 	}
 	job.Started = func(p jail.Process) error {
-		if job.Cmd.TTY != nil {
-			job.Cmd.TTY.Close() // or the end of the program would never reach the master
-		}
 		d.Host.Running(one.ID, p)
-		return started(wire.Started{Session: one.ID, PID: p.PID()}, master)
+		if screen == nil {
+			return started(wire.Started{Session: one.ID, PID: p.PID()}, nil)
+		}
+		err := started(wire.Started{Session: one.ID, PID: p.PID()}, screen.far)
+		screen.serve(cancel)
+		return err
 	}
-	inv := &reeve.Invocation{ID: d.NewID(), Session: one.ID, Actor: reeve.ActorUser, Channel: reeve.ChannelCLI, Origin: reeve.OriginHost,
-		Tool: launch.Name, Args: args, Dir: one.Workspace}
+	inv := d.invocation(one, one.Workspace, args)
 	defer d.Launch.Give(inv.ID, job)()
 	begin := d.Now()
 	dec, res := d.Kernel.Do(ctx, inv)
+	if screen != nil {
+		screen.end(ctx, job.Exit.Code)
+	}
 	switch {
 	case dec.Verdict != reeve.Allow:
 		return wire.Ran{}, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)

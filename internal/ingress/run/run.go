@@ -4,16 +4,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/creack/pty"
-	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
@@ -32,8 +28,18 @@ type Kernel interface {
 type Host interface {
 	// OpenHook serves the session's own socket and returns its path outside.
 	OpenHook(ctx context.Context, id string) (path string, err error)
+	// Sockets says where a kept session's two sockets stand, and the daemon's.
+	Sockets(id string) (hook, keeper, control string, err error)
+	// ServeHook serves a session's own socket that another process listens on.
+	ServeHook(id string, f *os.File) error
 	// Running tells the daemon which tree belongs to the session.
 	Running(id string, p jail.Process)
+	// StopRun ends the tree of a session that is not kept; false where none
+	// runs.
+	StopRun(id string) bool
+	// Report records what came of a run that was left open, perhaps by another
+	// daemon.
+	Report(ctx context.Context, session, call string, r reeve.Result) error
 	// ServeNetwork serves the one way out of the session's boundary; it owns ln.
 	ServeNetwork(id string, ln *os.File) error
 	// Network says what went out of the session and what was refused, in lines
@@ -53,6 +59,12 @@ type Door struct {
 	Now      func() time.Time
 	NewID    func() string
 
+	// Of the sessions that are kept.
+	Folder  func(id string) string
+	Clean   func(string) string // masks what a record of a session must not hold
+	Log     func(format string, args ...any)
+	Secrets []string // values that are masked in what a session shows
+
 	Home       string
 	Own        []string // Reeve's own directories, hidden inside
 	Cache      string   // below Own: what tools keep between runs
@@ -67,17 +79,23 @@ type Door struct {
 
 	Remote  Remote // starts programs on other machines; nil = none are set up
 	Nowhere string // below Own: an empty directory, where sessions on other machines stand here
+
+	runs runs
 }
 
 // Run starts r and returns when its tree is gone. streams are the caller's
-// three; with r.TTY the program gets a pseudo-terminal whose other end goes
-// out with started.
+// three. With r.TTY the program gets a terminal of its own in a session that is
+// kept, and the connection to it goes out with started (package attach); with
+// r.Detach nobody is attached, and Run returns as soon as the program runs.
 func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
 	if len(r.Argv) == 0 {
 		return wire.Ran{}, fmt.Errorf("%w: no program was named; write reeve run -- CMD", reeve.ErrUsage)
 	}
-	if len(streams) != 3 {
+	if !r.TTY && !r.Detach && len(streams) != 3 {
 		return wire.Ran{}, fmt.Errorf("%w: a run needs its three streams, got %d", reeve.ErrUsage, len(streams))
+	}
+	if r.Host != "" && r.Detach {
+		return wire.Ran{}, fmt.Errorf("%w: a program on another machine is not kept there: leave --detach out", reeve.ErrUsage)
 	}
 	if r.Host != "" {
 		return d.remote(ctx, r, streams, started)
@@ -92,6 +110,9 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	one, err := d.open(r)
 	if err != nil {
 		return wire.Ran{}, err
+	}
+	if r.TTY || r.Detach {
+		return d.keep(ctx, one, r, started)
 	}
 	defer d.Host.Ended(one.ID)
 	return d.in(ctx, one, r, streams, started)
@@ -135,35 +156,34 @@ func (d *Door) open(r wire.Run) (session.Session, error) {
 		Agent: programName(r.Argv), Allowed: hosts}, d.Home)
 }
 
+// in runs r with the caller's own streams, to its end.
 func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
 	begin := d.Now()
-	plan, args, err := d.plan(ctx, one, r)
+	lay, err := d.layout(one, r)
+	if err != nil {
+		return wire.Ran{}, err
+	}
+	hook := ""
+	if !lay.Profile.NoUnix {
+		if hook, err = d.Host.OpenHook(ctx, one.ID); err != nil {
+			return wire.Ran{}, fmt.Errorf("open the session's socket: %w", err)
+		}
+	}
+	plan, args, err := d.plan(one, lay, r.Env, hook)
 	if err != nil {
 		return wire.Ran{}, err
 	}
 	way := &wayOut{host: d.Host, id: one.ID, needed: plan.Net == jail.ProxiedNetwork}
 	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask, Listener: way.listener}}
-	var master *os.File
-	if r.TTY {
-		if master, job.Cmd.TTY, err = terminal(r.Rows, r.Cols); err != nil {
-			return wire.Ran{}, err
-		}
-		defer master.Close()
-		defer job.Cmd.TTY.Close()
-	}
 	job.Started = func(p jail.Process) error {
-		if job.Cmd.TTY != nil {
-			job.Cmd.TTY.Close() // or the end of the program would never reach the master
-		}
 		d.Host.Running(one.ID, p)
 		if err := way.check(); err != nil {
 			job.Fault = err
 			return err
 		}
-		return started(wire.Started{Session: one.ID, PID: p.PID()}, master)
+		return started(wire.Started{Session: one.ID, PID: p.PID()}, nil)
 	}
-	inv := &reeve.Invocation{ID: d.NewID(), Session: one.ID, Actor: reeve.ActorUser, Channel: reeve.ChannelCLI, Origin: reeve.OriginHost,
-		Tool: launch.Name, Args: args, Dir: plan.Dir}
+	inv := d.invocation(one, plan.Dir, args)
 	defer d.Launch.Give(inv.ID, job)()
 	before := plant.Snapshot(plan, begin)
 	forget, err := before.Note(d.Runs)
@@ -173,17 +193,8 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	dec, res := d.Kernel.Do(ctx, inv)
 	after := before.Compare(context.WithoutCancel(ctx)) // of a run that was interrupted too
 	forget()
-	switch {
-	case job.Fault != nil:
-		return wire.Ran{}, fmt.Errorf("%w: %v", reeve.ErrBoundary, job.Fault)
-	case dec.Verdict != reeve.Allow:
-		return wire.Ran{}, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)
-	case res.Status == reeve.StatusDenied:
-		return wire.Ran{}, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
-	case res.ExitCode == launch.NotFound && job.Exit.Code == 0, res.ExitCode == launch.NotRunnable && job.Exit.Code == 0:
-		return wire.Ran{Session: one.ID, Code: res.ExitCode, Receipt: []string{res.Error}}, nil
-	case job.Exit.Code == 0 && res.Status != reeve.StatusSuccess:
-		return wire.Ran{}, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
+	if end, err := refused(one, dec, res, job); end != nil || err != nil {
+		return *cmp.Or(end, &wire.Ran{}), err
 	}
 	end := wire.Ran{Session: one.ID, Code: job.Exit.Code}
 	if !r.NoReceipt {
@@ -192,84 +203,28 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	return end, nil
 }
 
-// plan lays the session's profile over its workspace.
-func (d *Door) plan(ctx context.Context, one session.Session, r wire.Run) (jail.Plan, []byte, error) {
-	profile, err := jail.ProfileNamed(one.Profile)
-	if err != nil {
-		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
-	}
-	opts := jail.Options{Argv: r.Argv, Write: slices.Concat(absolute(r.Write, r.Dir), d.Write), ReadOnly: r.ReadOnly,
-		Pass: append(r.PassEnv[:len(r.PassEnv):len(r.PassEnv)], d.Pass...), Set: []string{"REEVE_SESSION=" + one.ID}}
-	opts.Limits = d.Limits
-	if r.Memory < 0 || r.Processes < 0 || r.Memory > 0 && r.Memory < minMemory || r.Processes > 0 && r.Processes < minProcesses {
-		return jail.Plan{}, nil, fmt.Errorf("%w: no program starts with less than 16MiB of memory or %d processes", reeve.ErrUsage, minProcesses)
-	}
-	if r.Memory > 0 {
-		opts.Limits.Memory = r.Memory
-	}
-	if r.Processes > 0 {
-		opts.Limits.Processes = r.Processes
-	}
-	net, err := netMode(r.Net, profile)
-	if err != nil {
-		return jail.Plan{}, nil, err
-	}
-	opts.Net = &net
-	if net == jail.ProxiedNetwork {
-		opts.Set = append(opts.Set, "GIT_SSH_COMMAND="+proxyCommand(d.Program))
-		opts.Loopback = loopback(one.Allowed)
-	}
-	opts.Expose = []jail.Expose{{From: d.Program, To: d.Program}}
-	if !profile.NoUnix {
-		sock, err := d.Host.OpenHook(ctx, one.ID)
-		if err != nil {
-			return jail.Plan{}, nil, fmt.Errorf("open the session's socket: %w", err)
-		}
-		opts.Set = append(opts.Set, "REEVE_HOOK_SOCK="+wire.InsideHook)
-		opts.Expose = append(opts.Expose, jail.Expose{From: sock, To: wire.InsideHook})
-	}
-	plan, err := profile.Plan(jail.Place{Workspace: one.Workspace, Dir: r.Dir, Home: d.Home, State: d.Own, Cache: d.Cache, Quarantine: d.Quarantine, Env: r.Env}, opts)
-	if err != nil {
-		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
-	}
-	args, err := json.Marshal(launch.Args{Argv: r.Argv, Profile: plan.Profile, Net: plan.Net.String(), Write: r.Write})
-	if err != nil {
-		return jail.Plan{}, nil, fmt.Errorf("%w: the command line is not valid text: %v", reeve.ErrUsage, err)
-	}
-	return plan, args, nil
+func (d *Door) invocation(one session.Session, dir string, args []byte) *reeve.Invocation {
+	return &reeve.Invocation{ID: d.NewID(), Session: one.ID, Actor: reeve.ActorUser, Channel: reeve.ChannelCLI, Origin: reeve.OriginHost,
+		Tool: launch.Name, Args: args, Dir: dir}
 }
 
-// Bounds below these stop every program at its start.
-const (
-	minMemory    = 16 << 20
-	minProcesses = 4
-)
-
-// absolute reads the paths that a person typed from where they typed them.
-func absolute(paths []string, dir string) []string {
-	out := make([]string, len(paths))
-	for i, p := range paths {
-		if out[i] = p; p != "" && !filepath.IsAbs(p) {
-			out[i] = filepath.Join(dir, p)
-		}
+// refused says why nothing ran, or how a program ended that could not be
+// started; neither where it ran.
+func refused(one session.Session, dec reeve.Decision, res reeve.Result, job *launch.Job) (*wire.Ran, error) {
+	switch {
+	case job.Fault != nil:
+		return nil, fmt.Errorf("%w: %v", reeve.ErrBoundary, job.Fault)
+	case dec.Verdict != reeve.Allow:
+		return nil, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)
+	case res.Status == reeve.StatusDenied:
+		return nil, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
+	case job.Exit.Code != 0: // it ran
+	case res.ExitCode == launch.NotFound, res.ExitCode == launch.NotRunnable:
+		return &wire.Ran{Session: one.ID, Code: res.ExitCode, Receipt: []string{res.Error}}, nil
+	case res.Status != reeve.StatusSuccess:
+		return nil, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
 	}
-	return out
-}
-
-// terminal opens a pseudo-terminal of the caller's size.
-func terminal(rows, cols uint16) (master, slave *os.File, err error) {
-	master, slave, err = pty.Open()
-	if err != nil {
-		return nil, nil, fmt.Errorf("open a terminal for the program: %w", err)
-	}
-	if rows > 0 && cols > 0 {
-		if err := pty.Setsize(master, &pty.Winsize{Rows: rows, Cols: cols}); err != nil {
-			master.Close()
-			slave.Close()
-			return nil, nil, fmt.Errorf("size the program's terminal: %w", err)
-		}
-	}
-	return master, slave, nil
+	return nil, nil
 }
 
 // decided says how the gate decided. Most programs ask it nothing; the boundary

@@ -150,8 +150,7 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 	}
 	if err := j.Started(p); err != nil {
 		p.Stop(StopGrace)
-	}
-	if j.Keeper != nil {
+	} else if j.Keeper != nil {
 		return reeve.Result{Status: reeve.StatusSuccess, Open: true}
 	}
 	stop := context.AfterFunc(ctx, func() { p.Stop(StopGrace) })
