@@ -366,7 +366,7 @@ func (w *writer) hiding() {
 		if e.Write {
 			cache = append(cache, w.subpath(e.From))
 		} else {
-			shown = append(shown, w.literal(e.From))
+			shown = append(shown, w.subpath(e.From))
 		}
 	}
 	w.rule("allow", "file-read*", shown...)
@@ -399,7 +399,7 @@ func (w *writer) network() {
 		}
 		for _, e := range w.plan.Expose {
 			if !e.Write {
-				shown = append(shown, "(remote unix-socket "+w.literal(e.From)+")")
+				shown = append(shown, "(remote unix-socket "+w.subpath(e.From)+")")
 			}
 		}
 	}
