@@ -15,8 +15,8 @@ import (
 // the caller's own, in the same frames as a keeper does.
 type window struct {
 	pair  pty.Pair
-	conn  *attach.Conn // this end
-	far   *os.File     // the caller's end
+	conn  *attach.Conn  // this end
+	far   *os.File      // the caller's end
 	shown chan struct{} // closed when everything was shown; nil until it runs
 }
 
