@@ -158,9 +158,9 @@ func start(ctx context.Context, t *cell.Tree, o *orders.Orders, limits jail.Limi
 	}
 	known := false
 	standing := func(ns uint64) error {
-		t.Know(t.PID(), pidfd, ns)
-		known = true
 		t.Bound(t.PID(), limits, true).Inside(t.PID())
+		t.Know(t.PID(), pidfd, ns) // last: from now on the end of the tree may be told
+		known = true
 		return nil
 	}
 	if err := door.Await(ctx, o, standing, cmd.Listener); err != nil {
