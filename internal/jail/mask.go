@@ -116,8 +116,9 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	}
 	found = append(found, sessionSockets(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
 	found = append(found, plan.Mask...)
+	reach := tree.NewReach()
 	if !plan.NoUnix {
-		sockets := visible(listening(), plan)
+		sockets := visible(listening(), plan, reach)
 		if len(sockets) > maxSockets {
 			plan.NoUnix = true
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%d unix sockets listen on this machine: all are denied inside", len(sockets)))
@@ -125,7 +126,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 			found = append(found, sockets...)
 		}
 	}
-	plan.Mask = tree.Outermost(visible(found, plan))
+	plan.Mask = tree.Outermost(visible(found, plan, reach))
 	for _, s := range r.state {
 		if _, err := os.Lstat(s); err == nil {
 			plan.Mask = append(plan.Mask, s)
@@ -142,7 +143,7 @@ func present(pattern string) []string {
 	}
 	var out []string
 	for _, m := range matches {
-		real, err := filepath.EvalSymlinks(m)
+		real, err := tree.Real(m)
 		if err == nil && real != "/" {
 			out = append(out, real)
 		}
@@ -241,12 +242,14 @@ func listening() []string {
 		return nil
 	}
 	var out []string
+	seen := map[string]bool{} // each connection that was accepted has its listener's name
 	for line := range strings.Lines(string(text)) {
 		i := strings.IndexByte(line, '/')
-		if i < 0 || strings.Contains(line[:i], "@") {
+		if i < 0 || strings.Contains(line[:i], "@") || seen[line[i:]] {
 			continue
 		}
-		path, err := filepath.EvalSymlinks(strings.TrimSuffix(line[i:], "\n"))
+		seen[line[i:]] = true
+		path, err := tree.Real(strings.TrimSuffix(line[i:], "\n"))
 		if err != nil {
 			continue
 		}
@@ -262,11 +265,11 @@ func listening() []string {
 // root that is shown through it holds them, and over what stands in a
 // directory that the process cannot enter: without capabilities nothing can be
 // mounted there, and nothing need be.
-func visible(masks []string, plan *Plan) []string {
+func visible(masks []string, plan *Plan, reach *tree.Reach) []string {
 	shown := slices.Concat([]string{plan.Workspace}, plan.Write, plan.Read)
 	return slices.DeleteFunc(masks, func(m string) bool {
 		hidden := private(m) && !slices.ContainsFunc(shown, func(s string) bool { return tree.Within(s, m) })
-		return hidden || !tree.Reachable(m)
+		return hidden || !reach.Reachable(m)
 	})
 }
 

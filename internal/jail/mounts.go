@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/reeve-gate/reeve/internal/jail/orders"
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // own is where things of Reeve's stand inside.
@@ -133,9 +133,14 @@ func (p Plan) places() []place {
 	add(pinned, p.Pin...)
 	add(protected, p.Protect...)
 	add(separate, p.Private...)
-	sort.SliceStable(all, func(i, j int) bool {
-		a, b := strings.ReplaceAll(all[i].path, "/", "\x00"), strings.ReplaceAll(all[j].path, "/", "\x00")
-		return a < b || a == b && all[i].use < all[j].use
+	slices.SortStableFunc(all, func(a, b place) int {
+		switch {
+		case a.path == b.path:
+			return int(a.use) - int(b.use)
+		case tree.Less(a.path, b.path):
+			return -1
+		}
+		return 1
 	})
 	for _, path := range p.Mask {
 		all = append(all, place{path, hidden})

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -24,3 +25,6 @@ func Loosen(dir string) {
 		unix.Fchmodat(unix.AT_FDCWD, dir, uint32(info.Mode().Perm()|0o700), unix.AT_SYMLINK_NOFOLLOW)
 	}
 }
+
+// Real is path without its symbolic links, which must exist.
+func Real(path string) (string, error) { return filepath.EvalSymlinks(path) }

@@ -88,7 +88,18 @@ func Within(root, path string) bool {
 // Less orders paths element by element: a directory stands right before
 // what lies below it.
 func Less(a, b string) bool {
-	return strings.ReplaceAll(a, "/", "\x00") < strings.ReplaceAll(b, "/", "\x00")
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i] == b[i]:
+		case a[i] == '/':
+			return true // before whatever else a name may hold
+		case b[i] == '/':
+			return false
+		default:
+			return a[i] < b[i]
+		}
+	}
+	return len(a) < len(b)
 }
 
 // Outermost sorts paths and drops those that lie below another of them.
@@ -129,37 +140,57 @@ func Subdirs(dir string) []string {
 	return out
 }
 
-// Reachable reports whether this account could get to path without any
+// Reach answers whether this account could get to paths without any
 // capability, which is how contained programs of root live: every directory
-// above it must let its owner, group or everybody pass. One with an access
-// list counts as passable.
-func Reachable(path string) bool {
+// above one must let its owner, group or everybody pass. One with an access
+// list counts as passable. It looks at each directory once, so that it is good
+// for the moment; it is for one goroutine.
+type Reach struct {
+	uid    int
+	groups []int
+	known  map[string]bool
+}
+
+// NewReach asks who this account is.
+func NewReach() *Reach {
 	groups, _ := os.Getgroups()
-	groups = append(groups, os.Getgid())
-	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		if err != nil {
-			return false
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			continue
-		}
-		pass := st.Mode&0o001 != 0
-		switch {
-		case int(st.Uid) == os.Getuid():
-			pass = st.Mode&0o100 != 0
-		case slices.Contains(groups, int(st.Gid)):
-			pass = st.Mode&0o010 != 0
-		}
-		if pass {
-			continue
-		}
-		if n, err := unix.Getxattr(dir, "system.posix_acl_access", nil); err != nil || n == 0 {
-			return false
-		}
+	return &Reach{os.Getuid(), append(groups, os.Getgid()), map[string]bool{"/": true}}
+}
+
+// Reachable reports whether the account could get to path.
+func (r *Reach) Reachable(path string) bool { return r.into(filepath.Dir(path)) }
+
+// into reports whether the account could get to what stands in dir.
+func (r *Reach) into(dir string) bool {
+	if pass, ok := r.known[dir]; ok {
+		return pass
 	}
-	return true
+	pass := r.passes(dir) && r.into(filepath.Dir(dir))
+	r.known[dir] = pass
+	return pass
+}
+
+func (r *Reach) passes(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return true
+	}
+	pass := st.Mode&0o001 != 0
+	switch {
+	case int(st.Uid) == r.uid:
+		pass = st.Mode&0o100 != 0
+	case slices.Contains(r.groups, int(st.Gid)):
+		pass = st.Mode&0o010 != 0
+	}
+	if pass {
+		return true
+	}
+	n, err := unix.Getxattr(dir, "system.posix_acl_access", nil)
+	return err == nil && n > 0
 }
 
 // ID tells one state of a file or directory from another: a directory by

@@ -25,6 +25,13 @@ func TestPathsAreComparedByElements(t *testing.T) {
 	if want := []string{"/a", "/a-b", "/b/c"}; !slices.Equal(got, want) {
 		t.Errorf("Outermost: %v, want %v", got, want)
 	}
+	for _, c := range [][2]string{{"/a", "/a"}, {"/a", "/a/b"}, {"/a/b", "/a-b"}, {"/a-b", "/a\x01"}, {"/a b", "/a"}, {"/é/x", "/é-"}, {"/", "/a"}, {"", "/"}} {
+		for _, p := range [][2]string{c, {c[1], c[0]}} {
+			if want := strings.ReplaceAll(p[0], "/", "\x00") < strings.ReplaceAll(p[1], "/", "\x00"); Less(p[0], p[1]) != want {
+				t.Errorf("Less(%q, %q) = %v", p[0], p[1], !want)
+			}
+		}
+	}
 	if tidy := Tidy([]string{"/a-b", "/a/b", "/a", "/a"}); !slices.Equal(tidy, []string{"/a", "/a/b", "/a-b"}) {
 		t.Errorf("Tidy: %v", tidy)
 	}
@@ -113,14 +120,14 @@ func TestReachableFollowsTheModeBitsAndNotRoot(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(closed, "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if !Reachable(filepath.Join(closed, "x")) {
+	if !NewReach().Reachable(filepath.Join(closed, "x")) {
 		t.Error("an open directory is not reachable")
 	}
 	if err := os.Chmod(closed, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Chmod(closed, 0o700)
-	if Reachable(filepath.Join(closed, "x")) {
+	if NewReach().Reachable(filepath.Join(closed, "x")) {
 		t.Error("a directory without the x bit is reachable")
 	}
 }
@@ -154,5 +161,31 @@ func TestCopyTakesFilesDirectoriesAndLinksAndNothingElse(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(to, "p")); err == nil {
 		t.Error("a pipe was copied")
+	}
+}
+
+// TestRealIsWhatIsLeftWithoutLinks compares with the slower way.
+func TestRealIsWhatIsLeftWithoutLinks(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"l": "a", "m": "l/b", "none": "nothing", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a/f"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "a", "a/b", "a/f", "l", "l/b", "l/f", "m", "none", "none/x", "loop", "loop/x", "a/none", "a/f/x", "none2", "l/../a", "m/../b", "a//b", "a/b/"} {
+		path := dir + "/" + name
+		want, wantErr := filepath.EvalSymlinks(path)
+		if got, err := Real(path); got != want || (err == nil) != (wantErr == nil) {
+			t.Errorf("Real(%q) = %q, %v; want %q, %v", name, got, err, want, wantErr)
+		}
 	}
 }
