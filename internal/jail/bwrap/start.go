@@ -197,7 +197,7 @@ func (l *launch) program() (env, argv []string, err error) {
 	if l.door, err = cell.NewDoor(); err != nil {
 		return nil, nil, err
 	}
-	b, err := cell.NewBriefing(l.orders, l.door, len(l.fds)+3)
+	b, err := cell.NewBriefing(l.orders, l.door, nil, len(l.fds)+3)
 	if err != nil {
 		return nil, nil, err
 	}

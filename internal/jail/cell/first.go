@@ -84,8 +84,9 @@ type Briefing struct {
 }
 
 // NewBriefing writes orders down. base is the number that the first of the
-// files will have.
-func NewBriefing(o *orders.Orders, door *Door, base int) (Briefing, error) {
+// files will have. end is where the process tells the end of the program; at a
+// gate there is none.
+func NewBriefing(o *orders.Orders, door *Door, end *os.File, base int) (Briefing, error) {
 	first, err := First()
 	if err != nil {
 		return Briefing{}, err
@@ -103,14 +104,18 @@ func NewBriefing(o *orders.Orders, door *Door, base int) (Briefing, error) {
 		file.Close()
 		return Briefing{}, err
 	}
+	files := []*os.File{file, door.Theirs, program}
+	if end != nil {
+		files = append(files, end)
+	}
 	var numbers string
-	for i := range 3 {
+	for i := range files {
 		numbers += strconv.Itoa(base+i) + ","
 	}
 	return Briefing{
 		Path:  "/proc/self/fd/" + strconv.Itoa(base+2),
 		Env:   append([]string{orders.Variable + "=" + numbers}, forRuntime...),
-		Files: []*os.File{file, door.Theirs, program},
+		Files: files,
 	}, nil
 }
 

@@ -28,7 +28,7 @@ type Tree struct {
 	wall time.Duration
 
 	known chan struct{} // closed when first and ns are known, or never will be
-	done  chan struct{} // closed when nothing of the tree is left
+	done  chan struct{} // closed when nothing of the tree is left, save perhaps a first process that is on its way out
 
 	started *os.Process // what the wall started; set before Launch returns
 
@@ -39,6 +39,7 @@ type Tree struct {
 	asked   bool       // Stop was called
 	limits  *limit.Tree
 	unheld  []string // besides what limits says
+	over    bool     // done is closed or about to be
 	exit    jail.Exit
 	err     error
 }
@@ -136,21 +137,47 @@ func (t *Tree) reap(cmd *exec.Cmd, verdict func(code int, asked bool) error) {
 		awaitEnd(fd)
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if fd >= 0 {
 		unix.Close(fd)
 		t.firstFD = -1
 	}
-	t.exit = jail.Exit{Code: exitCode(cmd.ProcessState), Unheld: t.unheld}
-	if t.limits != nil {
-		t.exit.Held, t.exit.Unheld = t.limits.Held, append(t.unheld, t.limits.Unheld...)
-		go t.limits.Remove() // the kernel may hold the group for a moment
-	}
+	limits := t.limits
+	t.mu.Unlock()
+	code := exitCode(cmd.ProcessState)
 	var status *exec.ExitError
 	if err != nil && !errors.As(err, &status) {
-		t.err = fmt.Errorf("wait for sandbox: %w", err)
+		err = fmt.Errorf("wait for sandbox: %w", err)
+	} else {
+		err = nil
 	}
-	t.err = errors.Join(t.err, verdict(t.exit.Code, t.asked))
+	t.finish(code, func(asked bool) error { return errors.Join(err, verdict(code, asked)) })
+	go limits.Remove() // the kernel may hold the group for a moment
+}
+
+// Told waits for the one byte by which the first process says, on r, that
+// nothing but itself is left, and how the program ended. It closes r. Where
+// the process ends without a word, its own end counts.
+func (t *Tree) Told(r *os.File) {
+	defer r.Close()
+	code := make([]byte, 1)
+	if n, _ := r.Read(code); n == 1 {
+		t.finish(int(code[0]), func(bool) error { return nil })
+	}
+}
+
+// finish says how the tree ended, the first time it is called.
+func (t *Tree) finish(code int, judge func(asked bool) error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.over = true
+	t.exit = jail.Exit{Code: code, Unheld: t.unheld}
+	if t.limits != nil {
+		t.exit.Held, t.exit.Unheld = t.limits.Held, append(t.unheld, t.limits.Unheld...)
+	}
+	t.err = judge(t.asked)
 	close(t.done)
 }
 
@@ -185,13 +212,14 @@ func (t *Tree) PID() int { return t.started.Pid }
 func (t *Tree) Root() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.firstFD < 0 {
+	if t.firstFD < 0 || t.over {
 		return 0
 	}
 	return t.first
 }
 
-// Wait returns after the whole tree is gone. A boundary that could not be
+// Wait returns after the whole tree is gone: everything that the program or its
+// children started. A boundary that could not be
 // built is an error: the program never ran.
 func (t *Tree) Wait() (jail.Exit, error) {
 	<-t.done
@@ -296,7 +324,7 @@ func descendants(pid int) []int {
 // namespace. No other can be made inside, the filter denies it.
 func (t *Tree) Contains(pid int) bool {
 	t.mu.Lock()
-	ns, alive := t.ns, t.firstFD >= 0
+	ns, alive := t.ns, t.firstFD >= 0 && !t.over
 	t.mu.Unlock()
 	if !alive || ns == 0 || pid <= 0 {
 		return false

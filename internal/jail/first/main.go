@@ -10,8 +10,9 @@
 // own beside the old root, makes it the root and detaches the old one, drops
 // every capability, sets the filter, says that the boundary stands, and after
 // the answer, before which its wall bounds what it may use, starts the program
-// as its child. From then on it does nothing but take back what has ended; it ends with
-// the program, and the kernel ends the rest of the namespace with it.
+// as its child. From then on it does nothing but take back what has ended. It
+// ends with the program: it kills what is left, says how the program ended when
+// nothing is, and goes.
 //
 // Behind another wall the boundary stands already (orders.Orders.Gate): there it
 // hands out the listening socket, lays the second layer and becomes the
@@ -34,15 +35,14 @@ import (
 
 func main() {
 	runtime.LockOSThread()
-	door, o := hear()
-	f := first{door: door, orders: o, stash: -1, listener: -1}
-	if !o.Gate {
+	f := hear()
+	if !f.orders.Gate {
 		f.mapUser()
 		f.mount()
 		f.loopback()
 	}
 	f.listen()
-	if !o.Gate {
+	if !f.orders.Gate {
 		f.enter()
 		f.dropPower()
 	} else {
@@ -56,6 +56,7 @@ func main() {
 // first is the state of the one process.
 type first struct {
 	door   int
+	end    int // where the end of the program is told
 	orders orders.Orders
 	umask  int    // as it was found
 	ns     uint64 // inode of the process namespace
@@ -72,17 +73,18 @@ type first struct {
 
 // hear reads the descriptors' numbers from the environment and the orders from
 // the first of them. Without a door there is nobody to tell what is wrong.
-func hear() (door int, o orders.Orders) {
+func hear() *first {
 	set, _ := syscall.Getenv(orders.Variable)
 	file, set := number(set)
-	door, set = number(set)
+	door, set := number(set)
 	itself, set := number(set)
+	end, set := number(set)
 	if itself < 0 || set != "" {
 		unix.Write(2, []byte("reeve starts this program inside a sandbox; by itself it does nothing\n"))
 		syscall.Exit(2)
 	}
 	unix.Close(itself)
-	f := first{door: door}
+	f := &first{door: door, end: end, stash: -1, listener: -1}
 	var st unix.Stat_t
 	if err := unix.Fstat(file, &st); err != nil || st.Size > orders.Max {
 		f.fail(orders.Read, orders.None, 0, err)
@@ -97,10 +99,11 @@ func hear() (door int, o orders.Orders) {
 	}
 	unix.Close(file)
 	o, ok := orders.Decode(text)
-	if !ok || len(o.Argv) == 0 || len(o.Paths) == 0 {
+	if !ok || len(o.Argv) == 0 || len(o.Paths) == 0 || o.Gate != (end < 0) {
 		f.fail(orders.Read, orders.None, 0, unix.EINVAL)
 	}
-	return door, o
+	f.orders = o
+	return f
 }
 
 // number reads a descriptor's number with the comma behind it; -1 where there

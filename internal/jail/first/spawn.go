@@ -137,7 +137,7 @@ func (p *program) spawn() {
 	if errno != 0 {
 		p.fail(orders.Fork, orders.None, 0, errno)
 	}
-	tend(int(pid))
+	p.tend(int(pid))
 }
 
 func (f *first) prepare() *program {
@@ -222,31 +222,52 @@ func (p *program) exec() syscall.Errno {
 	return worst
 }
 
-// tend is the rest of this process's life: it holds nothing any more, takes
-// back what has ended, and ends as the program did.
-func tend(program int) {
-	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, 0, uintptr(^uint32(0)), 0)
+// tend is the rest of this process's life: it holds nothing any more but the
+// pipe on which it will say how the program ended, and takes back what has
+// ended.
+func (f *first) tend(program int) {
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, 0, uintptr(f.end-1), 0)
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, uintptr(f.end+1), uintptr(^uint32(0)), 0)
 	// Without a handler nothing that comes from inside the namespace touches
 	// process number one (pid_namespaces(7)). The runtime has handlers.
 	var none [4]uint64 // struct sigaction: the default
 	for sig := uintptr(1); sig <= 64; sig++ {
-		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, pointer(&none[0]), 0, 8, 0, 0)
+		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&none[0])), 0, 8, 0, 0)
 	}
 	for {
-		status = 0
-		// Not a raw call: the runtime's own watch would wake up for ever.
-		pid, _, errno := syscall.Syscall6(unix.SYS_WAIT4, ^uintptr(0), pointer(&status), 0, 0, 0, 0)
+		pid, errno := wait()
 		switch {
 		case errno == unix.EINTR:
 		case errno != 0:
-			syscall.RawSyscall(unix.SYS_EXIT_GROUP, 1, 0, 0)
-		case int(pid) == program:
-			ended := syscall.WaitStatus(status)
-			code := ended.ExitStatus()
-			if ended.Signaled() {
-				code = 128 + int(ended.Signal())
-			}
-			syscall.RawSyscall(unix.SYS_EXIT_GROUP, uintptr(code), 0, 0)
+			syscall.Exit(1) // the program is gone without having ended
+		case pid == program:
+			f.leave(syscall.WaitStatus(status))
 		}
 	}
+}
+
+// wait takes back one process. It is no raw call: the runtime's own watch would
+// wake up for ever.
+func wait() (pid int, errno syscall.Errno) {
+	status = 0
+	n, _, errno := syscall.Syscall6(unix.SYS_WAIT4, ^uintptr(0), pointer(&status), 0, 0, 0, 0)
+	return int(n), errno
+}
+
+// leave ends whatever the program left behind, all of which is a child of this
+// process by then, tells how the program ended, and ends. The kernel takes its
+// time to take the namespaces down; nobody needs to wait for that.
+func (f *first) leave(ended syscall.WaitStatus) {
+	code := byte(ended.ExitStatus())
+	if ended.Signaled() {
+		code = 128 + byte(ended.Signal())
+	}
+	unix.Kill(-1, unix.SIGKILL)
+	for {
+		if _, errno := wait(); errno == unix.ECHILD {
+			break
+		}
+	}
+	unix.Write(f.end, []byte{code})
+	syscall.Exit(int(code))
 }

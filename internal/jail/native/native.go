@@ -144,8 +144,14 @@ func start(ctx context.Context, t *cell.Tree, o *orders.Orders, limits jail.Limi
 		Cloneflags: unix.CLONE_VM | unix.CLONE_VFORK | namespaces(o), AmbientCaps: powers, Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd,
 	}}
 	cell.Streams(c, cmd)
-	brief, err := cell.NewBriefing(o, door, 3)
+	told, tells, err := os.Pipe()
 	if err != nil {
+		return err
+	}
+	brief, err := cell.NewBriefing(o, door, tells, 3)
+	if err != nil {
+		told.Close()
+		tells.Close()
 		return err
 	}
 	c.Path, c.Env, c.ExtraFiles = brief.Path, brief.Env, brief.Files
@@ -154,8 +160,10 @@ func start(ctx context.Context, t *cell.Tree, o *orders.Orders, limits jail.Limi
 		f.Close()
 	}
 	if err != nil {
+		told.Close()
 		return fmt.Errorf("make new namespaces: %w", err)
 	}
+	go t.Told(told)
 	known := false
 	standing := func(ns uint64) error {
 		t.Bound(t.PID(), limits, true).Inside(t.PID())

@@ -110,8 +110,12 @@ func powerless(t *testing.T, pid int) {
 	if os.Getuid() != 0 {
 		return // its descriptors are closed to us, too
 	}
-	if left, err := os.ReadDir(proc + "/fd"); err != nil || len(left) > 0 {
-		t.Errorf("the first process holds %v %v", left, err)
+	left, err := os.ReadDir(proc + "/fd")
+	if err != nil || len(left) != 1 {
+		t.Fatalf("the first process holds %v %v, want what it tells the end on", left, err)
+	}
+	if to, err := os.Readlink(proc + "/fd/" + left[0].Name()); err != nil || !strings.HasPrefix(to, "pipe:") {
+		t.Errorf("the first process holds %s %v", to, err)
 	}
 }
 

@@ -71,9 +71,10 @@ const (
 	Seal                  // what stands here is read-only from now on
 )
 
-// Variable names three descriptors in the environment of the first process,
-// each with a comma behind it: the orders, the door, and the file that it was
-// started from.
+// Variable names descriptors in the environment of the first process, each
+// with a comma behind it: the orders, the door, the file that it was started
+// from and, except at a gate, where it writes how the program ended (one byte,
+// the code), once nothing but itself is left.
 const Variable = "REEVE_FIRST"
 
 // Max bounds the orders of one start, in bytes: files that are copied in are
