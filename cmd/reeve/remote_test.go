@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"github.com/reeve-gate/reeve/internal/sshdtest"
 )
@@ -86,6 +89,20 @@ func TestARunOnAnotherMachine(t *testing.T) {
 		if _, errs := reeve(code, args...); errs == "" {
 			t.Errorf("%s: nothing is said", what)
 		}
+	}
+
+	// With a terminal of the caller's, whose size it has there too.
+	onTerminal := exec.Command(bin, "run", "--host", host, "--dir", m.Workspace, "--net", "none", "--no-receipt", "--", "/bin/sh", "-c", "tty -s && stty size; exit 4")
+	onTerminal.Dir, onTerminal.Env = filepath.Join(here, "home"), []string{"HOME=" + filepath.Join(here, "home"), "REEVE_HOME=" + filepath.Join(here, "rh"), "PATH=/usr/bin:/bin", "TMPDIR=/tmp", "TERM=dumb"}
+	screen, err := pty.StartWithSize(onTerminal, &pty.Winsize{Rows: 31, Cols: 97})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, _ := io.ReadAll(screen) // ends with EIO when nobody has the other end
+	screen.Close()
+	onTerminal.Wait()
+	if onTerminal.ProcessState.ExitCode() != 4 || !strings.Contains(string(shown), "31 97") {
+		t.Errorf("on a terminal: %v %q", onTerminal.ProcessState, shown)
 	}
 
 	out, _ = reeve(0, "audit", "ls", "--json")

@@ -279,13 +279,20 @@ func (b *begun) put(cmd jail.Cmd) error {
 
 // words are the program as bubblewrap starts it. On a terminal a shell makes it
 // a group of its own, in the foreground: keys such as ^C reach it and not
-// bubblewrap, which would end the tree. What a key stops goes on at once.
+// bubblewrap, which would end the tree. What a key stops goes on at once. That
+// shell would give the terminal back to the group it came from, which does not
+// exist inside, and may fail at that: so it says the program's code first, to
+// another one. It would also end itself as the program did, where that was by
+// ^C, but for the trap, which the program does not inherit.
 func words(cmd jail.Cmd) []string {
 	if cmd.TTY == nil {
 		return cmd.Argv
 	}
-	const foreground = `set -m; "$@"; c=$?; while [ -n "$(jobs)" ]; do fg >/dev/null 2>&1; c=$?; done; exit $c`
-	return append([]string{"/bin/sh", "-c", foreground, "sh"}, cmd.Argv...)
+	const (
+		foreground = `set -m; trap : INT QUIT; j=/tmp/.reeve-jobs-$$; "$@" 3>&- 4>&-; c=$?; while jobs >"$j"; [ -s "$j" ]; do fg >/dev/null 2>&1; c=$?; done; echo "$c" >&3; exec 2>/dev/null`
+		outer      = `exec 4>&1; c=$(/bin/sh -c "$0" sh "$@" 3>&1 >&4); exit "${c:-1}"`
+	)
+	return append([]string{"/bin/sh", "-c", outer, foreground}, cmd.Argv...)
 }
 
 // run opens the second connection, with the caller's streams or terminal.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -239,6 +240,22 @@ func TestADyingConnectionEndsTheTree(t *testing.T) {
 
 func TestAProgramHasTheCallersTerminal(t *testing.T) {
 	m := newMachine(t)
+	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -KILL $$": 137, "kill -STOP $$; exit 5": 5, `test "$(ls -l /proc/self/fd | grep -c pipe)" = 1`: 0, "exit 147": 147} {
+		master, slave, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.starter(t, "agent").Start(t.Context(), issuer.Mint(digest, time.Minute), digest, jail.Plan{}, jail.Cmd{Argv: []string{"/bin/sh", "-c", script}, TTY: slave})
+		slave.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, _ := io.ReadAll(master) // ends with EIO when nobody has the other end
+		master.Close()
+		if exit, err := p.Wait(); err != nil || exit.Code != want || strings.Contains(string(shown), "process group") {
+			t.Errorf("%s: %+v %v %q, want %d", script, exit, err, shown, want)
+		}
+	}
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
