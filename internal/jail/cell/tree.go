@@ -29,6 +29,7 @@ type Tree struct {
 
 	known chan struct{} // closed when first and ns are known, or never will be
 	done  chan struct{} // closed when nothing of the tree is left, save perhaps a first process that is on its way out
+	swept chan struct{} // closed when nothing at all is left, its control group included
 
 	started *os.Process // what the wall started; set before Launch returns
 
@@ -48,7 +49,7 @@ var _ jail.Process = (*Tree)(nil)
 
 // NewTree is a tree that has yet to be started.
 func NewTree(limits jail.Limits) *Tree {
-	return &Tree{wall: limits.Wall, known: make(chan struct{}), done: make(chan struct{}), firstFD: -1}
+	return &Tree{wall: limits.Wall, known: make(chan struct{}), done: make(chan struct{}), swept: make(chan struct{}), firstFD: -1}
 }
 
 // Unheld notes, for the receipt, what this boundary does not hold besides
@@ -151,7 +152,10 @@ func (t *Tree) reap(cmd *exec.Cmd, verdict func(code int, asked bool) error) {
 		err = nil
 	}
 	t.finish(code, func(asked bool) error { return errors.Join(err, verdict(code, asked)) })
-	go limits.Remove() // the kernel may hold the group for a moment
+	go func() {
+		defer close(t.swept)
+		limits.Remove() // the kernel may hold the group for a moment
+	}()
 }
 
 // Told waits for the one byte by which the first process says, on r, that
@@ -217,6 +221,11 @@ func (t *Tree) Root() int {
 	}
 	return t.first
 }
+
+// Swept is closed when, after the end, nothing of the tree is left on the
+// machine, its control group included: a process that would end before has to
+// wait for it.
+func (t *Tree) Swept() <-chan struct{} { return t.swept }
 
 // Wait returns after the whole tree is gone: everything that the program or its
 // children started. A boundary that could not be

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -340,8 +341,24 @@ func (g *Group) Remove() error {
 	return errors.Join(errs...)
 }
 
-// Sweep removes groups of ours that are a minute old and without a process:
-// what a killed daemon left behind. It returns how many.
+// sweepAfter is how old a group without a process must be to be nobody's:
+// whoever makes one puts a process into it right then.
+const (
+	sweepAfter = time.Minute
+	sweepDead  = 2 * time.Second // the process that its name begins with is dead
+)
+
+// madeFor is the process that a group was made for, by its name (PID-MORE);
+// 0 = it does not say.
+func madeFor(dir string) int {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+	pid, _ := strconv.Atoi(digits)
+	return pid
+}
+
+// Sweep removes groups of ours without a process, a minute old or where the
+// process that they were made for is dead: what a killed daemon, or a killed
+// keeper of a session, left behind. It returns how many.
 func (p Places) Sweep() (n int) {
 	var parents []string
 	for _, h := range p.v1 {
@@ -359,7 +376,14 @@ func (p Places) Sweep() (n int) {
 		all, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
 		for _, dir := range all {
 			info, err := os.Stat(dir)
-			if err != nil || time.Since(info.ModTime()) < time.Minute { // another daemon may have made it right now
+			if err != nil {
+				continue
+			}
+			after := sweepAfter
+			if pid := madeFor(dir); pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+				after = sweepDead
+			}
+			if time.Since(info.ModTime()) < after { // another daemon may have made it right now
 				continue
 			}
 			if len(words(filepath.Join(dir, "cgroup.procs"))) == 0 && os.Remove(dir) == nil {

@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,20 +170,26 @@ func TestTheKernelHoldsWhatWasAsked(t *testing.T) {
 
 func TestOldEmptyGroupsAreSwept(t *testing.T) {
 	p, above := delegated(t, "pids")
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
 	old, young, foreign := filepath.Join(above, prefix+"old"), filepath.Join(above, prefix+"young"), filepath.Join(above, "other")
-	for _, dir := range []string{old, young, foreign} {
+	dead, alive := filepath.Join(above, fmt.Sprintf("%s%d-x", prefix, gone.Process.Pid)), filepath.Join(above, fmt.Sprintf("%s%d-x", prefix, os.Getpid()))
+	for _, dir := range []string{old, young, foreign, dead, alive} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	long := time.Now().Add(-time.Hour)
-	if err := errors.Join(os.Chtimes(old, long, long), os.Chtimes(foreign, long, long)); err != nil {
+	lately := time.Now().Add(-sweepDead - time.Second)
+	if err := errors.Join(os.Chtimes(old, long, long), os.Chtimes(foreign, long, long), os.Chtimes(dead, lately, lately), os.Chtimes(alive, lately, lately)); err != nil {
 		t.Fatal(err)
 	}
-	if n := p.Sweep(); n != 1 {
-		t.Errorf("%d groups swept, want the old one", n)
+	if n := p.Sweep(); n != 2 {
+		t.Errorf("%d groups swept, want the old one and that of a process that is dead", n)
 	}
-	for dir, want := range map[string]bool{old: false, young: true, foreign: true} {
+	for dir, want := range map[string]bool{old: false, young: true, foreign: true, dead: false, alive: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 		}
