@@ -19,6 +19,7 @@ import (
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
+	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/policy"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -221,6 +222,12 @@ func (d *Daemon) Running(id string, p jail.Process) {
 	t.proc = p
 	d.trees[id] = t
 }
+
+// sweepIn is when what a killed keeper left behind is old enough to be nobody's.
+const sweepIn = 3 * time.Second
+
+// Lost sweeps up after a keeper that was killed.
+func (d *Daemon) Lost(string) { time.AfterFunc(sweepIn, limit.Sweep) }
 
 // Ended takes a session down.
 func (d *Daemon) Ended(id string) {

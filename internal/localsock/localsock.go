@@ -170,6 +170,10 @@ func (c *Conn) Hangup() error { return c.u.CloseWrite() }
 // SetDeadline bounds every later read and write.
 func (c *Conn) SetDeadline(t time.Time) error { return c.u.SetDeadline(t) }
 
+// SetReadDeadline bounds every later read. A read that it cut off leaves the
+// connection of no use, unless nothing had come.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.u.SetReadDeadline(t) }
+
 // SetWriteDeadline bounds every later write. A write that it cut off leaves
 // the connection of no use.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.u.SetWriteDeadline(t) }

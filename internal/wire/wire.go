@@ -346,7 +346,7 @@ type Session struct {
 	Profile   string    `json:"profile"`
 	Started   time.Time `json:"started"`
 	PID       int       `json:"pid,omitzero"`
-	State     string    `json:"state"` // running; of a kept one also ended, lost, unreached
+	State     string    `json:"state"` // running; of a kept one also ended, failed, lost, unreached
 
 	Kept     bool      `json:"kept,omitzero"` // it has a terminal of its own, a log, and outlives the daemon
 	Command  string    `json:"command,omitzero"`

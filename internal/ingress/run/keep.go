@@ -146,6 +146,10 @@ func (d *Door) begin(ctx context.Context, k *kept, lay layout, env []string, how
 		return nil, wire.Ran{}, err
 	}
 	k.rec.Call = inv.ID
+	if err := keeper.Forget(k.folder); err != nil { // or its end would be taken for this run's
+		forget()
+		return nil, wire.Ran{}, err
+	}
 	if err := k.rec.save(k.folder); err != nil {
 		forget()
 		return nil, wire.Ran{}, err
@@ -196,17 +200,17 @@ func (d *Door) watch(k *kept, link *keeper.Link) {
 	if errors.Is(err, keeper.ErrUnlinked) {
 		return
 	}
-	d.settle(k, link.End(), errors.Is(err, keeper.ErrLost))
+	d.settle(k, link.End())
 }
 
 // settle does what is to be done when a session has ended: what it planted is
 // moved away, the outcome is recorded, the receipt is kept, the session ends.
 // Each step may have been done by a daemon that was killed right after.
-func (d *Door) settle(k *kept, end attach.End, lost bool) {
-	k.once.Do(func() { d.settleOnce(k, end, lost) })
+func (d *Door) settle(k *kept, end attach.End) {
+	k.once.Do(func() { d.settleOnce(k, end) })
 }
 
-func (d *Door) settleOnce(k *kept, end attach.End, lost bool) {
+func (d *Door) settleOnce(k *kept, end attach.End) {
 	after, forget := plant.Changes{}, func() {}
 	plan := jail.Plan{Profile: k.one.Profile, Workspace: k.one.Workspace}
 	before, forgetRun, err := plant.Recall(k.folder)
@@ -224,7 +228,8 @@ func (d *Door) settleOnce(k *kept, end attach.End, lost bool) {
 	}
 	res := reeve.Result{Status: reeve.StatusSuccess, ExitCode: end.Code, Duration: took}
 	switch {
-	case lost:
+	case end.Error == keeper.ErrLost.Error():
+		d.Host.Lost(k.one.ID)
 		res.Status, res.Error, res.ExitCode = reeve.StatusUnknown, end.Error, 0
 	case end.Error != "":
 		res.Status, res.Error = reeve.StatusError, end.Error
@@ -249,6 +254,11 @@ func (d *Door) settleOnce(k *kept, end attach.End, lost bool) {
 // keeper speaks with nobody else. It returns when every session that runs is
 // served; whatever ended before is dealt with by then too.
 func (d *Door) Adopt() {
+	if left, err := filepath.Glob(d.Folder(gonePrefix + "*")); err == nil {
+		for _, folder := range left {
+			os.RemoveAll(folder)
+		}
+	}
 	folders, err := filepath.Glob(filepath.Join(d.Folder("*"), recordFile))
 	if err != nil {
 		d.Log("look for sessions: %v", err)
@@ -298,15 +308,24 @@ func (d *Door) adopt(folder string) {
 		}
 		go d.watch(k, link)
 	case errors.Is(err, os.ErrNotExist):
-		end, err := keeper.ReadEnd(folder)
-		if err != nil {
-			end = attach.End{Code: 128 + 9, Error: keeper.ErrLost.Error(), At: d.Now().UTC()}
-		}
-		d.settle(k, end, err != nil)
+		d.settle(k, d.endOf(folder))
 	default:
 		d.Log("session %s: %v", id, err)
 		d.runs.blame(k, err)
 	}
+}
+
+// endOf is how a session ended whose keeper is gone, as far as it is known.
+func (d *Door) endOf(folder string) attach.End {
+	end, err := keeper.ReadEnd(folder)
+	if err == nil {
+		return end
+	}
+	cause := keeper.ErrLost
+	if _, err := keeper.Find(folder); errors.Is(err, os.ErrNotExist) {
+		cause = keeper.ErrNever
+	}
+	return attach.End{Code: 128 + 9, Error: cause.Error(), At: d.Now().UTC()}
 }
 
 // Release lets go of every session, which go on without this daemon, and says

@@ -45,6 +45,9 @@ type Host interface {
 	// Network says what went out of the session and what was refused, in lines
 	// for a person.
 	Network(id string) []string
+	// Lost says that what kept the session was killed, and may have left
+	// something of its boundary on the machine.
+	Lost(id string)
 	// Ended takes the session down: questions, sockets, tree.
 	Ended(id string)
 }

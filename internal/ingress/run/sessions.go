@@ -82,8 +82,12 @@ func (d *Door) List() []wire.Session {
 		switch {
 		case !k.living() && rec.End != nil:
 			w.State, w.Ended, w.Code, w.Receipt = "ended", rec.End.At, &rec.End.Code, rec.Receipt
-			if rec.End.Error == keeper.ErrLost.Error() {
+			switch rec.End.Error {
+			case "":
+			case keeper.ErrLost.Error():
 				w.State, w.Code = "lost", nil
+			default:
+				w.State, w.Code = "failed", nil
 			}
 		case link != nil:
 			w.PID = link.PID()
@@ -152,11 +156,7 @@ func (d *Door) force(k *kept) (wire.Ran, error) {
 	if k.rec.Call == "" {
 		return wire.Ran{}, fmt.Errorf("session %s was ended; its record cannot be read: %s", k.one.ID, k.fault)
 	}
-	end, err := keeper.ReadEnd(k.folder)
-	if err != nil {
-		end = attach.End{Code: 128 + 9, Error: keeper.ErrLost.Error(), At: d.Now().UTC()}
-	}
-	d.settle(k, end, err != nil)
+	d.settle(k, d.endOf(k.folder))
 	return d.runs.ran(k), nil
 }
 
@@ -185,12 +185,21 @@ func (d *Door) Remove(ref string) error {
 	if k.living() {
 		return fmt.Errorf("%w: session %s runs; reeve sessions stop %s ends it", reeve.ErrUsage, k.one.ID, ref)
 	}
-	if err := os.RemoveAll(k.folder); err != nil {
+	// Its name is gone at once: a folder that a kill left half removed would
+	// be nobody's.
+	away := d.Folder(gonePrefix + k.one.ID)
+	if err := os.Rename(k.folder, away); err != nil {
 		return fmt.Errorf("remove session %s: %w", k.one.ID, err)
 	}
 	d.runs.drop(k.one.ID)
+	if err := os.RemoveAll(away); err != nil {
+		return fmt.Errorf("remove session %s: %w", k.one.ID, err)
+	}
 	return nil
 }
+
+// gonePrefix begins the name of a folder that is being removed.
+const gonePrefix = "gone-"
 
 // Logs hands out what a session has shown, masked: its files, or with follow
 // and while it runs a connection on which it comes, and then the end. It

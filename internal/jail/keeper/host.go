@@ -65,7 +65,18 @@ func Main(wall func(name string) (jail.Wall, error)) int {
 		return 1
 	}
 	conn.SetDeadline(time.Time{})
-	if err := h.start(wall); err != nil {
+	w, pair, err := h.prepare(wall)
+	if err != nil {
+		h.close()
+		h.say(word{Do: doReady, Fault: faultOf(err)})
+		return 1
+	}
+	if !h.told(conn) {
+		h.close()
+		Forget(h.spec.Folder) // nothing ran
+		return 1
+	}
+	if err := h.start(w, pair); err != nil {
 		h.close()
 		h.say(hello{Proto: proto, Fault: faultOf(err)})
 		return 1
@@ -74,36 +85,54 @@ func Main(wall func(name string) (jail.Wall, error)) int {
 	return 0
 }
 
-// start makes everything the session stands on and starts its program.
-func (h *host) start(wall func(string) (jail.Wall, error)) error {
+// prepare makes everything the session stands on; nothing runs yet.
+func (h *host) prepare(wall func(string) (jail.Wall, error)) (jail.Wall, pty.Pair, error) {
 	if h.spec.Proto != proto {
-		return fmt.Errorf("the daemon speaks version %d to a keeper of version %d; start the session again", h.spec.Proto, proto)
+		return nil, pty.Pair{}, fmt.Errorf("the daemon speaks version %d to a keeper of version %d; start the session again", h.spec.Proto, proto)
 	}
 	w, err := wall(h.spec.Wall)
 	if err != nil {
-		return err
+		return nil, pty.Pair{}, err
 	}
 	if err := h.spec.note(); err != nil {
-		return err
+		return nil, pty.Pair{}, err
 	}
 	if h.socket, err = localsock.Listen(h.spec.Socket); err != nil {
-		return err
+		return nil, pty.Pair{}, err
 	}
 	if h.spec.Hook != "" {
 		if h.hook, err = localsock.Listen(h.spec.Hook); err != nil {
-			return err
+			return nil, pty.Pair{}, err
 		}
 	}
 	pair, err := pty.Open(pty.Size{Rows: h.spec.Size.Rows, Cols: h.spec.Size.Cols})
 	if err != nil {
-		return err
+		return nil, pty.Pair{}, err
 	}
-	defer pair.TTY.Close()
 	if h.crowd, err = newCrowd(&h.spec, pair.Master); err != nil {
-		pair.Master.Close()
-		return err
+		pair.Close()
+		return nil, pty.Pair{}, err
 	}
 	h.crowd.stop = func() { h.proc.Stop(jail.StopGrace) }
+	return w, pair, nil
+}
+
+// told says that everything is ready and waits for the word to start; a daemon
+// that is gone by then has started nothing.
+func (h *host) told(conn *localsock.Conn) bool {
+	h.say(word{Do: doReady})
+	conn.SetReadDeadline(time.Now().Add(specLimit))
+	var w word
+	files, err := receive(conn, &w)
+	closeAll(files)
+	conn.SetReadDeadline(time.Time{})
+	return err == nil && w.Do == doGo
+}
+
+// start starts the program.
+func (h *host) start(w jail.Wall, pair pty.Pair) error {
+	defer pair.TTY.Close()
+	var err error
 	h.proc, err = w.Start(context.Background(), permit.Inherited(h.spec.Digest, time.Now), h.spec.Digest, h.spec.Plan,
 		jail.Cmd{Argv: h.spec.Argv, TTY: pair.TTY, Umask: h.spec.Umask, Listener: h.holdProxy})
 	if err != nil {
@@ -184,6 +213,12 @@ func (h *host) end(end attach.End) {
 	h.say(news{End: &end})
 	h.crowd.farewell(tellFor)
 	h.close()
+	if s, ok := h.proc.(interface{ Swept() <-chan struct{} }); ok {
+		select {
+		case <-s.Swept():
+		case <-time.After(tellFor):
+		}
+	}
 }
 
 func (h *host) close() {

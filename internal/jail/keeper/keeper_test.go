@@ -565,6 +565,43 @@ func TestTheListenerOfTheProxyComesWithEveryLink(t *testing.T) {
 	l.kill()
 }
 
+// TestAKeeperWhoseDaemonIsGoneBeforeTheWordStartsNothing: a daemon that is
+// killed while it starts a session leaves none.
+func TestAKeeperWhoseDaemonIsGoneBeforeTheWordStartsNothing(t *testing.T) {
+	s := newSite(t)
+	near, far, err := localsock.Pair()
+	must(t, err)
+	cmd, err := s.start.process(far)
+	must(t, err)
+	h, err := hold(cmd.Process.Pid)
+	must(t, err)
+	defer h.close()
+	p, err := jail.ProfileNamed("agent")
+	must(t, err)
+	plan, err := p.Plan(jail.Place{Workspace: filepath.Join(s.root, "ws"), Home: filepath.Join(s.root, "home"), State: []string{filepath.Join(s.root, "state")},
+		Env: []string{"PATH=/usr/bin:/bin"}}, jail.Options{})
+	must(t, err)
+	must(t, send(near, spec{Proto: proto, Digest: s.digest, Session: "s1", Folder: s.folder, Socket: s.start.Socket, Control: s.start.Control, Wall: "bwrap",
+		Plan: plan, Argv: []string{"touch", "ran"}, Kept: true}))
+	var ready word
+	_, err = receive(near, &ready)
+	must(t, err)
+	if where, err := Find(s.folder); err != nil || where.Keeper.PID != cmd.Process.Pid || ready.Do != doReady {
+		t.Errorf("ready with %+v, noted %+v, %v", ready, where, err)
+	}
+	near.Close()
+	if !h.ended(10 * time.Second) {
+		t.Error("it waits on")
+		h.kill()
+	}
+	if _, err := os.Stat(filepath.Join(s.root, "ws", "ran")); err == nil {
+		t.Error("the program was started all the same")
+	}
+	if _, err := Find(s.folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a keeper is noted that never kept anything: %v", err)
+	}
+}
+
 // TestAStartThatFailsSaysWhyAndLeavesNothing: a program that is not there, a
 // permit that does not fit, a wall that is not ready.
 func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {

@@ -18,6 +18,8 @@ import (
 var (
 	// ErrLost: the keeper was killed, and nobody knows how its program ended.
 	ErrLost = errors.New("the process that kept the session was killed; its boundary ended with it, and how the program ended is not known")
+	// ErrNever: no keeper was ever told to start.
+	ErrNever = errors.New("the daemon was killed before it could start the program: nothing was run")
 	// ErrUnlinked: this daemon let go of the session, which goes on.
 	ErrUnlinked = errors.New("the session goes on without this daemon")
 )

@@ -53,6 +53,14 @@ type spec struct {
 	Secrets []string // values to mask in the log
 }
 
+// The words of a keeper that has noted where it is, and of the daemon that
+// started it: nothing starts before the second, so that a daemon which is
+// killed in between leaves a keeper that can be found, or none.
+const (
+	doReady = "ready"
+	doGo    = "go"
+)
+
 // hello is a keeper's first word on a link. The files that come with it are,
 // in this order, those that it names.
 type hello struct {
@@ -75,10 +83,11 @@ type news struct {
 
 // word is what a daemon tells a keeper on its link.
 type word struct {
-	Do     string // stop, signal, contains
+	Do     string // go, stop, signal, contains; of a keeper that gets ready, ready
 	Number int    // the answer's, where there is one
 	PID    int
 	Signal int
+	Fault  *fault `json:",omitempty"` // of a keeper: it cannot start
 }
 
 // request opens a connection to a keeper's socket.
@@ -164,6 +173,17 @@ type Place struct {
 	Socket string
 	Keeper localsock.Process
 	Proto  int
+}
+
+// Forget takes back what folder tells of an earlier keeper and of how its
+// program ended.
+func Forget(folder string) error {
+	for _, name := range []string{EndFile, placeFile} {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget how the session ended before: %w", err)
+		}
+	}
+	return nil
 }
 
 // Find reads where the keeper of the session in folder is, or was. The error

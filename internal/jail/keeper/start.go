@@ -47,8 +47,8 @@ func (s *Starter) Start(ctx context.Context, p permit.Permit, digest [32]byte, p
 	if r := s.Wall.Ready(ctx); !r.Usable() {
 		return nil, fmt.Errorf("%w: %s", reeve.ErrBoundary, r.Fix)
 	}
-	if err := os.Remove(filepath.Join(s.Folder, EndFile)); err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("start a session: forget how it ended before: %w", err)
+	if err := Forget(s.Folder); err != nil {
+		return nil, fmt.Errorf("start a session: %w", err)
 	}
 	near, far, err := localsock.Pair()
 	if err != nil {
@@ -116,6 +116,18 @@ func (s *Starter) tell(near *localsock.Conn, pid int, digest [32]byte, plan jail
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tell the process that keeps the session what to start: %w", err)
+	}
+	var ready word
+	files, err := receive(near, &ready)
+	closeAll(files)
+	if err == nil && ready.Do == doReady {
+		err = send(near, word{Do: doGo})
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the process that keeps the session did not get ready: %w (see %s in its folder)", err, logFile)
+	case ready.Fault != nil:
+		return nil, ready.Fault.err()
 	}
 	return greeted(near, pid, Place{Folder: s.Folder, Socket: s.Socket}, startLimit)
 }
