@@ -67,9 +67,10 @@ safepath                    : reeve safepath/repo
 config                      : reeve netguard
 jail/tree        part       :
 jail/gitconf     pure part  :
+jail/services    pure part  :
 jail/environ     pure part  :
 jail/orders      pure part  :
-jail                        : reeve permit jail/tree jail/gitconf jail/environ jail/orders
+jail                        : reeve permit jail/tree jail/gitconf jail/environ jail/orders jail/services
 
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree

@@ -17,18 +17,21 @@ type rig struct {
 	env     []string
 }
 
-func newRig(tb testing.TB, policy string) *rig {
+func newRig(tb testing.TB, policy string) *rig { return newRigWith(tb, policy, "") }
+
+// newRigWith is a rig with settings.
+func newRigWith(tb testing.TB, policy, conf string) *rig {
 	tb.Helper()
 	root, err := os.MkdirTemp("", "rig") // short: sockets stand below it
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(root) })
-	return newRigIn(tb, root, policy)
+	return newRigIn(tb, root, policy, conf)
 }
 
 // newRigIn is newRig in a directory of one's own.
-func newRigIn(tb testing.TB, root, policy string) *rig {
+func newRigIn(tb testing.TB, root, policy, conf string) *rig {
 	tb.Helper()
 	bin, err := built()
 	if err != nil {
@@ -41,6 +44,9 @@ func newRigIn(tb testing.TB, root, policy string) *rig {
 		}
 	}
 	if err := os.WriteFile(filepath.Join(root, "rh", "config", "policy.toml"), []byte(policy), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "rh", "config", "config.toml"), []byte(conf), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	in.env = []string{"HOME=" + filepath.Join(root, "home"), "REEVE_HOME=" + filepath.Join(root, "rh"), "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + root}

@@ -232,7 +232,7 @@ type prompt struct {
 func (d *desk) start(script anthropictest.Script, argv ...string) *prompt {
 	d.t.Helper()
 	p := &prompt{model: anthropictest.New(d.t, script), done: make(chan error, 1), out: new(bytes.Buffer)}
-	argv = append(argv, d.claude, "-p", "go on", "--permission-mode", "default")
+	argv = append(reaching(argv, p.model.URL), d.claude, "-p", "go on", "--permission-mode", "default")
 	cmd := exec.CommandContext(d.t.Context(), argv[0], argv[1:]...)
 	cmd.Dir = d.work
 	cmd.Env = append(d.env, "ANTHROPIC_BASE_URL="+p.model.URL)
@@ -243,6 +243,16 @@ func (d *desk) start(script anthropictest.Script, argv ...string) *prompt {
 	}
 	go func() { p.done <- cmd.Wait() }() // ends with the process, which ends with the test
 	return p
+}
+
+// reaching lets a run reach a server of the test, which stands on loopback.
+func reaching(argv []string, url string) []string {
+	if len(argv) < 2 || argv[1] != "run" {
+		return argv
+	}
+	_, host, _ := strings.Cut(url, "://")
+	host, _, _ = strings.Cut(host, "/")
+	return slices.Insert(slices.Clone(argv), 2, "--net", "ask", "--allow-host", host)
 }
 
 // patience bounds every wait for another process.

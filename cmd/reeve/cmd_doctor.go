@@ -174,6 +174,10 @@ func unprobed(wall string) []promise {
 	case wall != "native":
 		layer.State, layer.Detail = "partial", "Landlock, only where a run has a terminal or a network by rule: bubblewrap starts other programs itself"
 	}
+	byHost := promise{"network by host", "ready", "profiles agent and build; --net open is the machine's own network"}
+	if wall == "landlock" {
+		byHost.State, byHost.Detail = "missing", "a reduced boundary has no network of its own"
+	}
 	held, rest := limit.Offered()
 	bounds := promise{"limits", "ready", strings.Join(append(held, rest...), ", ") + "; processor seconds, file size, open files, scratch space, wall time"}
 	if len(rest) > 0 {
@@ -182,7 +186,7 @@ func unprobed(wall string) []promise {
 	return []promise{
 		{"a terminal for programs inside", "ready", "a session of its own"},
 		layer, abstract, bounds,
-		{"network by host", "missing", "a profile has no network or the machine's own, loopback included"},
+		byHost,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -145,7 +146,7 @@ type codexRun struct {
 func (d *codexDesk) start(script openaitest.Script, before []string, more ...string) *codexRun {
 	d.t.Helper()
 	r := &codexRun{model: openaitest.New(d.t, script), done: make(chan error, 1), out: new(bytes.Buffer)}
-	argv := append(append([]string{}, before...), d.program, "exec", "--skip-git-repo-check",
+	argv := append(slices.Clone(reaching(before, r.model.URL)), d.program, "exec", "--skip-git-repo-check",
 		"-c", "model="+d.model, "-c", "model_provider=scripted", "-c", `model_providers.scripted={name="scripted",base_url="`+r.model.URL+`",wire_api="responses"}`)
 	argv = append(append(append(argv, d.sandbox...), more...), "go on")
 	cmd := exec.CommandContext(d.t.Context(), argv[0], argv[1:]...)

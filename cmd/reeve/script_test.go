@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -211,6 +212,9 @@ func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(killed(status.PID))
 }
 
+// networkIn finds the network that is kept of a session.
+var networkIn = regexp.MustCompile(`"Net":"[a-z]+"`)
+
 // setnet ID WORD writes another network into what is kept of a session.
 func setNet(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
@@ -227,7 +231,7 @@ func setNet(ts *testscript.TestScript, neg bool, args []string) {
 		file := filepath.Join(ts.Getenv("REEVE_HOME"), "state", "sessions", s.ID, "kept.json")
 		text, err := os.ReadFile(file)
 		ts.Check(err)
-		changed := strings.Replace(string(text), `"Net":"open"`, `"Net":"`+args[1]+`"`, 1)
+		changed := networkIn.ReplaceAllString(string(text), `"Net":"`+args[1]+`"`)
 		if changed == string(text) {
 			ts.Fatalf("no network stands in %s", text)
 		}

@@ -406,7 +406,7 @@ func TestTheKeepersSocketIsNotSeenInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
-	in := newRigIn(t, root, "")
+	in := newRigIn(t, root, "", "")
 	in.needsSandbox(t)
 	if err := os.WriteFile(filepath.Join(root, "beside"), nil, 0o600); err != nil {
 		t.Fatal(err)

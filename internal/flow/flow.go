@@ -66,9 +66,6 @@ func Check(t Taint, effects []reeve.Effect) string {
 		case reeve.EffectExternal:
 			return "this session has read text from outside and private data, and this would send something out"
 		case reeve.EffectConnect:
-			if own(e) {
-				continue // whatever the agent knows went there already
-			}
 			return "this session has read text from outside and private data, and this would connect to " + e.Host
 		case reeve.EffectRun:
 			if e.Command != nil && e.Command.Marks.Any(reeve.CommandExternal|reeve.CommandLeaves) {

@@ -29,7 +29,6 @@ func TestSendingOutIsAskedForOnlyAfterBothKindsOfReading(t *testing.T) {
 		{"both, then fetch", []Taint{From("native", read), From("native", fetch)}, fetch, true},
 		{"both, then read", []Taint{From("native", read), From("native", fetch)}, read, false},
 		{"the agent's own service brings nothing from outside", []Taint{From("native", service), From("native", read)}, push, false},
-		{"and gets nothing that it did not have", []Taint{From("native", fetch), From("native", read)}, service, false},
 		{"another connection of ours", []Taint{From("native", dialled), From("native", read)}, dialled, true},
 		{"a device is not private", []Taint{From("native", null), From("native", fetch)}, push, false},
 		{"a secret is private", []Taint{From("native", []reeve.Effect{{Kind: reeve.EffectUseSecret}}), From("native", fetch)}, []reeve.Effect{{Kind: reeve.EffectExternal}}, true},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reeve-gate/reeve/internal/jail/services"
 )
 
 // house is a throw-away home, workspace and state.
@@ -156,7 +158,7 @@ func TestTheProfilesSayWhatTheyAllow(t *testing.T) {
 	h := newHouse(t)
 	h.put(t, "home/work/ws/.git/config", "home/work/ws/.git/hooks/x", "home/.claude/projects/x", "home/.codex/auth.json")
 	agent, strict, ro := h.plan(t, "", Options{}), h.plan(t, "strict", Options{}), h.plan(t, "read-only", Options{})
-	if agent.Profile != "agent" || agent.Net != UnrestrictedNetwork || agent.NoUnix || agent.ReadOnly || len(under(h.home, agent.Write)) != 2 {
+	if agent.Profile != "agent" || agent.Net != ProxiedNetwork || agent.NoUnix || agent.ReadOnly || len(under(h.home, agent.Write)) != 2 {
 		t.Errorf("agent: %+v", agent)
 	}
 	if strict.Net != NetNone || !strict.NoUnix || strict.ReadOnly || len(strict.Write) != 0 || !slices.Contains(strict.Protect, filepath.Join(h.ws, ".git")) ||
@@ -165,6 +167,10 @@ func TestTheProfilesSayWhatTheyAllow(t *testing.T) {
 	}
 	if ro.Net != NetNone || !ro.NoUnix || !ro.ReadOnly || len(ro.Write) != 0 {
 		t.Errorf("read-only: %+v", ro)
+	}
+	build := h.plan(t, "build", Options{})
+	if build.Net != ProxiedNetwork || len(under(h.home, build.Write)) != 2 {
+		t.Errorf("build: %+v", build)
 	}
 	none := NetNone
 	if p := h.plan(t, "agent", Options{Net: &none, ReadOnly: true}); p.Net != NetNone || !p.ReadOnly {
@@ -385,6 +391,86 @@ func TestCredentialsSocketsAndReevesStateAreMaskedLast(t *testing.T) {
 	}
 }
 
+func TestTheEnvironmentPointsAtTheOneWayOut(t *testing.T) {
+	h := newHouse(t)
+	at := h.place()
+	at.Env = append(at.Env, "HTTPS_PROXY=http://elsewhere:1", "no_proxy=*", "NO_PROXY=.example", "JAVA_TOOL_OPTIONS=-Devil", "GOMODCACHE=/x")
+	env := func(profile string, opts Options) map[string]string {
+		p, err := ProfileNamed(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := p.Plan(at, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, kv := range plan.Env {
+			name, value, _ := strings.Cut(kv, "=")
+			out[name] = value
+		}
+		return out
+	}
+	ruled := env("agent", Options{})
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		if ruled[name] != "http://127.0.0.1:3128" {
+			t.Errorf("%s=%s", name, ruled[name])
+		}
+	}
+	if ruled["NO_PROXY"] != "localhost,127.0.0.1,::1" || ruled["no_proxy"] != ruled["NO_PROXY"] || ruled["NODE_USE_ENV_PROXY"] != "1" {
+		t.Errorf("%v", ruled)
+	}
+	if java := ruled["JAVA_TOOL_OPTIONS"]; !strings.Contains(java, "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128") || strings.Contains(java, "evil") {
+		t.Errorf("JAVA_TOOL_OPTIONS=%s", java)
+	}
+	if near := env("agent", Options{Loopback: true}); near["NO_PROXY"] != "localhost,::1" || strings.Contains(near["JAVA_TOOL_OPTIONS"], "127.*") {
+		t.Errorf("with a port of this machine: %v", near)
+	}
+	none := NetNone
+	for name, value := range env("agent", Options{Net: &none}) {
+		if strings.Contains(value, "3128") {
+			t.Errorf("without a network %s=%s", name, value)
+		}
+	}
+	build := env("build", Options{})
+	if build["HTTPS_PROXY"] != ruled["HTTPS_PROXY"] || build["GOMODCACHE"] != "/tmp/.cache/go-mod" || build["CARGO_HOME"] == "" || ruled["GOMODCACHE"] != "/x" {
+		t.Errorf("build: %v", build)
+	}
+}
+
+func TestTheHostsOfAnAgentAreItsServices(t *testing.T) {
+	agent, strict := Profiles()[0], Profile{Name: "strict"}
+	for _, c := range []struct {
+		p       Profile
+		argv    []string
+		env     []string
+		program string
+		hosts   string // one of them
+		given   []string
+	}{
+		{agent, []string{"/usr/local/bin/claude", "-p"}, nil, "claude", "api.anthropic.com", nil},
+		{agent, []string{"npx", "@openai/codex"}, nil, "codex", "chatgpt.com", nil},
+		{agent, []string{"gemini"}, nil, "gemini", "generativelanguage.googleapis.com", nil},
+		{agent, []string{"aider"}, []string{"OPENAI_API_BASE=http://127.0.0.1:8000/v1", "ANTHROPIC_BASE_URL=https://gate.example"}, "aider", "openrouter.ai", []string{"127.0.0.1:8000", "gate.example:443"}},
+		{agent, []string{"claude"}, []string{"ANTHROPIC_BASE_URL=http://[::1]:8000", "OPENAI_BASE_URL=https://other.example"}, "claude", "claude.ai", []string{"[::1]:8000"}},
+		{agent, []string{"claude"}, []string{"ANTHROPIC_BASE_URL=::not an address"}, "claude", "claude.ai", nil},
+		{agent, []string{"make"}, []string{"OPENAI_BASE_URL=https://other.example"}, "", "", nil},
+		{strict, []string{"claude"}, nil, "", "", nil},
+	} {
+		program, hosts, given := c.p.AgentHosts(c.argv, c.env)
+		if program != c.program || c.hosts != "" && !slices.Contains(hosts, c.hosts) || c.hosts == "" && len(hosts) > 0 || !slices.Equal(given, c.given) {
+			t.Errorf("%v %v: %s, %v, %v", c.argv, c.env, program, hosts, given)
+		}
+	}
+	for _, watcher := range []string{"statsig", "sentry", "datadog", "telemetry", "analytics"} {
+		for _, hosts := range services.OfAgents {
+			if slices.ContainsFunc(hosts, func(h string) bool { return strings.Contains(h, watcher) }) {
+				t.Errorf("%v reports on its use", hosts)
+			}
+		}
+	}
+}
+
 func TestTheEnvironmentIsAnAllowListThenAScrub(t *testing.T) {
 	h := newHouse(t)
 	at := h.place()
@@ -401,7 +487,8 @@ func TestTheEnvironmentIsAnAllowListThenAScrub(t *testing.T) {
 		}
 		return plan.Env
 	}
-	make := env("agent", Options{Argv: []string{"make"}})
+	open := UnrestrictedNetwork
+	make := env("agent", Options{Argv: []string{"make"}, Net: &open})
 	for _, want := range []string{"PATH=/bin", "LANG=C", "LC_TIME=C", "http_proxy=http://h:1", "TMPDIR=/tmp", "HOME=" + h.home} {
 		if !slices.Contains(make, want) {
 			t.Errorf("%s did not pass: %v", want, make)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve/internal/jail/environ"
+	"github.com/reeve-gate/reeve/internal/jail/services"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
@@ -26,8 +27,8 @@ type Profile struct {
 // Profiles lists every profile, the default of `reeve run` first.
 func Profiles() []Profile {
 	return []Profile{
-		{Name: "agent", AgentState: true, Net: UnrestrictedNetwork, KeepEnv: true},
-		{Name: "build", AgentState: true, Net: ProxiedNetwork, KeepEnv: true, Hosts: registries, Caches: true},
+		{Name: "agent", AgentState: true, Net: ProxiedNetwork, KeepEnv: true},
+		{Name: "build", AgentState: true, Net: ProxiedNetwork, KeepEnv: true, Hosts: services.Registries, Caches: true},
 		{Name: "strict", WholeGit: true, NoUnix: true},
 		{Name: "read-only", ReadOnly: true, WholeGit: true, NoUnix: true},
 	}

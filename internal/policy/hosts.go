@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,23 +44,25 @@ func (j *judge) host(e *reeve.Effect) {
 		return
 	}
 	covers := func(r *rule.Rule) bool { return r.Site.Narrow(host, e.Port, e.Dial != nil) }
-	named := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Port() != 0 && covers(r) })
-	if r := named; r != nil || e.Dial == nil || e.Port == 80 || e.Port == 443 {
-		if r == nil {
-			r = j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Port() == 0 && covers(r) })
+	if r := j.find(j.set.lists[reeve.Allow].hosts, subject, covers); r != nil {
+		f := j.by(r, subject, column)
+		if e.Dial != nil {
+			f.named = j.any(covers, func(r *rule.Rule) bool { return !r.Site.All() })
+			f.port = j.any(covers, func(r *rule.Rule) bool { return r.Site.Port() != 0 })
 		}
-		if r != nil {
-			f := j.by(r, subject, column)
-			f.port = named != nil
-			j.add(f)
-			return
-		}
+		j.add(f)
+		return
 	}
 	if f, ok := j.covered(subject, column); ok {
 		j.add(f)
 		return
 	}
 	j.add(j.byDefault(subject, column, true))
+}
+
+// any reports whether an allow of hosts that holds is both.
+func (j *judge) any(covers, is func(*rule.Rule) bool) bool {
+	return slices.ContainsFunc(j.set.lists[reeve.Allow].hosts, func(r *rule.Rule) bool { return covers(r) && is(r) && r.Holds(&j.scene) })
 }
 
 // closedHost judges a connection to an address of this machine, of its network
@@ -69,7 +72,7 @@ func (j *judge) closedHost(e *reeve.Effect, host, subject string, column reeve.C
 	r := j.find(j.set.lists[reeve.Allow].hosts, subject, func(r *rule.Rule) bool { return r.Site.Spells(host, e.Port) })
 	if r != nil {
 		f := j.by(r, subject, column)
-		f.port = true
+		f.named, f.port = true, true
 		j.add(f)
 		return
 	}

@@ -59,7 +59,8 @@ type finding struct {
 	inside   bool // a write below the workspace
 	outside  bool // a write elsewhere
 	git      bool // a change of the repository through git
-	port     bool // a rule that names the port allows the connection
+	named    bool // a rule that names the host allows the connection
+	port     bool // and names the port
 }
 
 // grant is a command that a rule allows, for the paths among its operands.
@@ -102,7 +103,7 @@ func (j *judge) run() reeve.Decision {
 func (j *judge) decision() reeve.Decision {
 	b := &j.best
 	d := reeve.Decision{Verdict: j.raw, Step: reeve.StepPolicy, Rule: b.rule, Source: b.source, Reason: b.reason,
-		Effects: j.in.Effects, Column: b.column, Explicit: b.explicit, Warn: b.warn, Port: b.port, Trace: j.trace}
+		Effects: j.in.Effects, Column: b.column, Explicit: b.explicit, Warn: b.warn, Named: b.named, Port: b.port, Trace: j.trace}
 	if j.explain && j.decides < len(d.Trace) {
 		d.Trace[j.decides].Decides = true
 	}

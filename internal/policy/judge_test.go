@@ -385,7 +385,7 @@ func TestWhatIsDialledNeedsItsPort(t *testing.T) {
 	verdicts(t, `allow = ["web(domain:a.example)", "web(domain:b.example:22)", "web(domain:*.c.example:8443)", "web(domain:a.example:443)"]
 deny = ["web(domain:*:25)", "web(domain:d.example)"]
 ask = ["web(domain:a.example:81)"]`, []verdictCase{
-		{"https", dialled("a.example", 443, ""), reeve.Allow, "web(domain:a.example:443)"},
+		{"https", dialled("a.example", 443, ""), reeve.Allow, "web(domain:a.example)"},
 		{"http", dialled("a.example", 80, ""), reeve.Allow, "web(domain:a.example)"},
 		{"another port", dialled("a.example", 8080, ""), reeve.Ask, "default"},
 		{"a port that is asked about", dialled("a.example", 81, ""), reeve.Ask, "web(domain:a.example:81)"},
@@ -416,16 +416,17 @@ default = "allow"`, []verdictCase{
 
 func catalogAuto(in *Input) *Input { in.Facts.Catalog = reeve.CatalogAuto; return in }
 
-func TestADecisionSaysWhetherItsRuleNamesThePort(t *testing.T) {
-	set := Join(layer(t, `allow = ["web(domain:a.example)", "web(domain:b.example)", "web(domain:b.example:443)", "web(domain:127.0.0.1:80)"]`))
+func TestADecisionSaysWhetherItsRuleNamesTheHostAndThePort(t *testing.T) {
+	set := Join(layer(t, `allow = ["web(domain:a.example)", "web(domain:*)", "web(domain:*:9000)", "web(domain:b.example)", "web(domain:b.example:443)", "web(domain:127.0.0.1:80)"]`))
 	for _, c := range []struct {
-		in   *Input
-		want bool
+		in         *Input
+		host, port bool
 	}{
-		{dialled("a.example", 443, ""), false}, {dialled("b.example", 443, ""), true}, {dialled("b.example", 80, ""), false}, {dialled("127.0.0.1", 80, "loopback"), true}, {dialled("x.example", 443, ""), false},
+		{dialled("a.example", 443, ""), true, false}, {dialled("b.example", 443, ""), true, true}, {dialled("b.example", 80, ""), true, false}, {dialled("127.0.0.1", 80, "loopback"), true, true},
+		{dialled("x.example", 443, ""), false, false}, {dialled("x.example", 9000, ""), false, true}, {call("webfetch", connect("a.example")), false, false}, {dialled("x.example", 22, ""), false, false},
 	} {
-		if d := set.Judge(c.in); d.Port != c.want {
-			t.Errorf("%s by %s: names the port %v", c.in.Effects[0].String(), d.Rule, d.Port)
+		if d := set.Judge(c.in); d.Named != c.host || d.Port != c.port {
+			t.Errorf("%s by %s: names the host %v, the port %v", c.in.Effects[0].String(), d.Rule, d.Named, d.Port)
 		}
 	}
 }

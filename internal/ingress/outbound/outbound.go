@@ -6,9 +6,9 @@
 // One allowed invocation is a way out that later connections to the same host
 // and port share, as long as the kernel would still say yes to it; each of them
 // asks the kernel anew what it would decide, which asks nobody and writes
-// nothing. A way that a person allowed once ends with the connections that
-// waited for the answer. The outcome is recorded when the way was not used for
-// a while or the session ends, with the number of connections and bytes.
+// nothing. The outcome is recorded when the way was not used for a minute or
+// the session ends, with the number of connections and bytes; what a person
+// allowed once is allowed until then.
 //
 // Equal questions are one: who comes while a question stands waits for its
 // answer. A refusal is remembered for a little while, so that a program that
@@ -78,7 +78,7 @@ type Session struct {
 	d     *Door
 	id    string
 	actor reeve.Actor
-	own   map[string]bool
+	own   map[site]bool
 	ctx   context.Context // ends with the session
 	end   context.CancelFunc
 
@@ -95,11 +95,13 @@ type Session struct {
 var _ egress.Gate = (*Session)(nil)
 
 // Session makes the gate of a session that has begun. own are the hosts of the
-// service that its agent is made of.
+// service that its agent is made of, each as HOST (port 443) or HOST:PORT.
 func (d *Door) Session(id string, actor reeve.Actor, own []string) *Session {
-	s := &Session{d: d, id: id, actor: actor, own: map[string]bool{}, ways: map[site]*way{}, all: map[*way]bool{}, refused: map[site]*refusal{}}
-	for _, host := range own {
-		s.own[host] = true
+	s := &Session{d: d, id: id, actor: actor, own: map[site]bool{}, ways: map[site]*way{}, all: map[*way]bool{}, refused: map[site]*refusal{}}
+	for _, o := range own {
+		if host, port, err := netguard.HostPort(o, 443); err == nil {
+			s.own[site{host, port}] = true
+		}
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.counts.faults = map[string]int{}
@@ -116,7 +118,7 @@ type way struct {
 
 	no   *egress.Refusal // valid once settled; nil: open
 	dial connect.Dial
-	once bool // for those who waited only
+	once bool // a person allowed this call, and no further one
 
 	waiting  int // for the answer
 	users    int // connections and requests that go by it
@@ -189,7 +191,7 @@ func (s *Session) join(at site, inv *reeve.Invocation, now reeve.Decision) (*way
 		return nil, &egress.Refusal{Host: at.host, Port: at.port, Why: "the session has ended"}
 	}
 	if w := s.ways[at]; w != nil {
-		if !w.isSettled() || !w.once && s.still(w.inv, now) {
+		if !w.isSettled() || s.still(w, now) {
 			w.waiting++
 			return w, nil
 		}
@@ -223,9 +225,15 @@ func (w *way) isSettled() bool {
 }
 
 // still reports whether a decision lets a connection go by a way that is open:
-// the kernel would allow it, or a person's standing answer covers it.
-func (s *Session) still(inv *reeve.Invocation, now reeve.Decision) bool {
-	return now.Verdict == reeve.Allow || now.Verdict == reeve.Ask && now.Standing() && s.d.Granted(s.id, inv.CallDigest()) != ""
+// the kernel would allow it, or a person's answer covers it.
+func (s *Session) still(w *way, now reeve.Decision) bool {
+	switch now.Verdict {
+	case reeve.Allow:
+		return true
+	case reeve.Ask:
+		return w.once || now.Standing() && s.d.Granted(s.id, w.inv.CallDigest()) != ""
+	}
+	return false
 }
 
 // ask puts the invocation to the kernel and settles the way.
@@ -250,8 +258,8 @@ func (s *Session) ask(ctx context.Context, w *way) {
 	w.quiet = time.AfterFunc(idle, func() { s.retireIdle(w) })
 	s.all[w] = true
 	s.counts.sites++
-	if w.once || s.closed {
-		s.retire(w) // its waiters have it; nobody else finds it
+	if s.closed {
+		s.retire(w)
 	}
 }
 
@@ -331,7 +339,7 @@ func (s *Session) Close() {
 
 // invocation is the call for a site; fault is what is wrong with the request.
 func (s *Session) invocation(at site, fault string) (*reeve.Invocation, error) {
-	args, err := json.Marshal(connect.Args{Host: at.host, Port: at.port, Own: s.own[at.host] && at.port == 443, Fault: fault})
+	args, err := json.Marshal(connect.Args{Host: at.host, Port: at.port, Own: s.own[at], Fault: fault})
 	if err != nil {
 		return nil, fmt.Errorf("write down the host: %w", err)
 	}
@@ -397,11 +405,10 @@ func (p *pass) Dial(ctx context.Context) (netguard.Conn, error) {
 // Named implements egress.Pass.
 func (p *pass) Named() bool { return p.named }
 
-// Holds implements egress.Pass: a connection that a person allowed once goes on
-// unless something denies it by now.
+// Holds implements egress.Pass.
 func (p *pass) Holds(ctx context.Context) error {
 	now := p.s.d.Kernel.Explain(ctx, p.inv)
-	if p.w.once && now.Verdict != reeve.Deny || p.s.still(p.inv, now) {
+	if p.s.still(p.w, now) {
 		return nil
 	}
 	return errors.New("it would not be allowed any more")

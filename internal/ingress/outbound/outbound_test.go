@@ -283,9 +283,15 @@ func TestEqualQuestionsAreOne(t *testing.T) {
 					}
 					p.Done(1, 0)
 				}
+				if p, err := s.Allow(t.Context(), ask("a.example")); err != nil || d.asked != 1 {
+					t.Errorf("right after that: %v, %d questions", err, d.asked)
+				} else {
+					p.Done(0, 0)
+				}
+				time.Sleep(idle + time.Second)
 				synctest.Wait()
 				if got := d.list(&d.reports); len(got) != 1 {
-					t.Errorf("once was reported %v when those who waited had ended", got)
+					t.Errorf("once was reported %v when it was quiet", got)
 				}
 			}
 			s.Close()
@@ -301,9 +307,15 @@ func TestAYesHoldsOnceOrForTheSession(t *testing.T) {
 		d.answer = func(context.Context, string) (bool, bool) { return true, session }
 		use(t, s, "a.example")
 		use(t, s, "a.example")
+		if d.asked != 1 {
+			t.Errorf("while once lasts: %d questions", d.asked)
+		}
+		time.Sleep(idle + time.Second)
+		use(t, s, "a.example")
 		if d.asked != 2 {
 			t.Errorf("after once: %d questions", d.asked)
 		}
+		time.Sleep(idle + time.Second)
 		session = true
 		use(t, s, "a.example")
 		use(t, s, "a.example")

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -56,13 +57,34 @@ func allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, e
 		}
 		out = append(out, named)
 	}
-	if program, hosts := p.AgentHosts(r.Argv); len(hosts) > 0 {
-		out = append(out, session.Allowed{From: "the hosts of " + program, Why: "the service that " + program + " is made of", Hosts: hosts, Own: true})
+	if program, hosts, given := p.AgentHosts(r.Argv, r.Env); program != "" {
+		group := session.Allowed{From: "the hosts of " + program, Why: "the service that " + program + " is made of", Hosts: hosts, Own: true}
+		for _, g := range given {
+			if own, ok := ownHost(g, out); ok {
+				group.Hosts = append(group.Hosts, own)
+			}
+		}
+		out = append(out, group)
 	}
 	if len(p.Hosts) > 0 {
 		out = append(out, session.Allowed{From: "profile " + p.Name, Why: "where packages come from", Hosts: p.Hosts})
 	}
 	return out, nil
+}
+
+// ownHost reads the host of a variable that gives an agent its service. One of
+// this machine or its network counts only where a person named it for the run
+// too (amendment 23).
+func ownHost(given string, named []session.Allowed) (string, bool) {
+	host, err := allowHost(given)
+	if err != nil {
+		return "", false
+	}
+	ap, err := netip.ParseAddrPort(host)
+	if err != nil || netguard.Closed(ap.Addr()) == "" {
+		return strings.TrimSuffix(host, ":443"), true // TLS as usual, with its server name
+	}
+	return host, slices.ContainsFunc(named, func(g session.Allowed) bool { return slices.Contains(g.Hosts, host) })
 }
 
 // allowHost reads HOST or HOST:PORT as a person types it and gives it as a rule

@@ -32,7 +32,7 @@ func benchPlan(b testing.TB) jail.Plan {
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan, err := p.Plan(jail.Place{Workspace: ws, Home: home, State: []string{b.TempDir()}, Env: os.Environ()}, jail.Options{})
+	plan, err := p.Plan(jail.Place{Workspace: ws, Home: home, State: []string{b.TempDir()}, Env: os.Environ()}, jail.Options{Net: new(jail.NetMode)})
 	if err != nil {
 		b.Fatal(err)
 	}

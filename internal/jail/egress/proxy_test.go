@@ -473,19 +473,19 @@ func TestASlowHeadIsMeasuredFromItsBeginning(t *testing.T) {
 
 func TestATunnelInWhichNothingMovesIsClosed(t *testing.T) {
 	short := Usual()
-	short.Idle = 150 * time.Millisecond
+	short.Idle = 800 * time.Millisecond
 	to := origin(t, func(c *net.TCPConn, r *bufio.Reader) { io.Copy(c, r) })
 	g := newGate(t, map[string]string{"a.example:25": to})
 	g.named = map[string]bool{"a.example:25": true}
 	conn, r := tunnel(t, g.serve(short), "a.example:25")
 	begin := time.Now()
-	for range 10 { // one side is silent for longer than that altogether, the other speaks
+	for range 12 { // one side is silent for longer than that altogether, the other speaks
 		fmt.Fprintln(conn, "x")
 		if _, err := r.ReadString('\n'); err != nil {
 			t.Fatalf("after %s: %v", time.Since(begin), err)
 		}
 		select {
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		case <-t.Context().Done():
 		}
 	}

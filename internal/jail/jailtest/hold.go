@@ -61,12 +61,16 @@ func (b *Bench) Put(t testing.TB, path, text string) {
 // Permit is good for one start.
 func (b *Bench) Permit() permit.Permit { return b.issuer.Mint(digest, time.Minute) }
 
-// Plan lays a profile over the bench.
+// Plan lays a profile over the bench, without a network where nothing else is
+// asked for: no proxy stands behind a bench.
 func (b *Bench) Plan(t testing.TB, profile string, opts jail.Options) jail.Plan {
 	t.Helper()
 	p, err := jail.ProfileNamed(profile)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if opts.Net == nil {
+		opts.Net = new(jail.NetMode)
 	}
 	plan, err := p.Plan(jail.Place{Workspace: b.Workspace, Home: b.Home, State: []string{b.State}, Env: os.Environ()}, opts)
 	if err != nil {
