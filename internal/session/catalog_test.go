@@ -136,3 +136,41 @@ func TestAClientsSessionThatBeginsAgainRemembers(t *testing.T) {
 		t.Errorf("another session has read %+v, %v", s.Taint(other.ID), err)
 	}
 }
+
+// TestABegunSessionIsOnTheDiskOnceItIsKept: it counts before, and what another
+// daemon reads after kept is the whole of it.
+func TestABegunSessionIsOnTheDiskOnceItIsKept(t *testing.T) {
+	state, ws := t.TempDir(), t.TempDir()
+	n := 0
+	again := func() *Store {
+		s, err := Open(state, 10, time.Now, func() string { n++; return fmt.Sprint("s", n) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := again()
+	for range 20 {
+		one, kept, err := s.Begin(Session{Client: "run", Workspace: ws, Mode: reeve.ModePlan, Profile: "strict"}, "/home/nobody-here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Get(one.ID); err != nil || got.Profile != "strict" {
+			t.Errorf("before it is kept: %+v %v", got, err)
+		}
+		for range 2 {
+			if err := kept(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := again().Get(one.ID); err != nil || got.Mode != reeve.ModePlan || got.Workspace != one.Workspace {
+			t.Errorf("another daemon reads %+v %v", got, err)
+		}
+	}
+	if _, _, err := s.Begin(Session{Client: "run", Workspace: "/"}, "/home/nobody-here"); err == nil {
+		t.Error("the root is a workspace")
+	}
+	if left := len(s.List()); left != 20 {
+		t.Errorf("%d sessions, want 20", left)
+	}
+}

@@ -140,21 +140,48 @@ func (s *Store) remember(l *live) {
 	s.ended[key] = past{p.taint.Join(l.Taint), max(p.calls, l.calls)}
 }
 
-// Create starts a session. Workspace must be an existing directory, and
-// neither the root nor the home directory.
+// Create begins a new session and keeps it on the disk; see [Store.Begin].
 func (s *Store) Create(one Session, home string) (Session, error) {
-	real, err := Workspace(one.Workspace, home)
+	one, kept, err := s.Begin(one, home)
 	if err != nil {
 		return Session{}, err
 	}
-	one.ID, one.Workspace, one.Started = s.newID(), real, s.now()
-	if err := s.save(&one); err != nil {
+	if err := kept(); err != nil {
+		s.drop(one.ID)
 		return Session{}, err
 	}
+	return one, nil
+}
+
+// Begin begins a new session, gives it an id and makes its workspace canonical:
+// an existing directory, neither the root nor the home directory. The session counts at once, and is written down meanwhile: kept
+// waits until it is on the disk, and must have returned nil before anything
+// happens in the session. It may be called more than once.
+func (s *Store) Begin(one Session, home string) (begun Session, kept func() error, err error) {
+	real, err := Workspace(one.Workspace, home)
+	if err != nil {
+		return Session{}, nil, err
+	}
+	one.ID, one.Workspace, one.Started = s.newID(), real, s.now()
+	if err := os.Mkdir(s.Dir(one.ID), 0o700); err != nil {
+		return Session{}, nil, fmt.Errorf("keep session %s: %w", one.ID, err)
+	}
+	written := make(chan error, 1)
+	go func(one Session) { written <- errors.Join(s.save(&one), durable.SyncDir(s.dir)) }(one)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(one).calls = s.ended[one.Client+"\x00"+one.Foreign].calls
-	return one, nil
+	return one, sync.OnceValue(func() error { return <-written }), nil
+}
+
+// drop forgets a session that could not be kept.
+func (s *Store) drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.all[id]; l != nil {
+		delete(s.all, id)
+		delete(s.foreign, l.Client+"\x00"+l.Foreign)
+	}
 }
 
 // ForClient returns the session of (client, foreign id), new on first sight

@@ -110,25 +110,32 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	if !ready.Usable() {
 		return wire.Ran{}, fmt.Errorf("%w: the sandbox does not hold on this machine (%s); nothing was started: %s", reeve.ErrBoundary, ready.Engine, ready.Fix)
 	}
-	one, err := d.open(r)
+	one, kept, err := d.open(r)
 	if err != nil {
 		return wire.Ran{}, err
 	}
 	if r.TTY || r.Detach {
+		if err := kept(); err != nil {
+			d.Host.Ended(one.ID)
+			return wire.Ran{}, err
+		}
 		return d.keep(ctx, one, r, started)
 	}
-	defer d.Host.Ended(one.ID)
-	return d.in(ctx, one, r, streams, started)
+	defer func() {
+		kept() // or the end could be written before the beginning
+		d.Host.Ended(one.ID)
+	}()
+	return d.in(ctx, one, kept, r, streams, started)
 }
 
 // open makes the session: workspace = the one named, else the repository
 // around the working directory, else that directory.
-func (d *Door) open(r wire.Run) (session.Session, error) {
+func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
 	mode := d.Mode
 	if r.Mode != "" {
 		m, err := reeve.ParseMode(r.Mode)
 		if err != nil || m == reeve.ModeDangerous {
-			return session.Session{}, fmt.Errorf("%w: mode %q: it is plan, auto or default", reeve.ErrUsage, r.Mode)
+			return session.Session{}, nil, fmt.Errorf("%w: mode %q: it is plan, auto or default", reeve.ErrUsage, r.Mode)
 		}
 		mode = m
 	}
@@ -145,22 +152,23 @@ func (d *Door) open(r wire.Run) (session.Session, error) {
 	}
 	p, err := jail.ProfileNamed(profile)
 	if err != nil {
-		return session.Session{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+		return session.Session{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
 	net, err := netMode(r.Net, p)
 	if err != nil {
-		return session.Session{}, err
+		return session.Session{}, nil, err
 	}
 	hosts, err := allowed(r, p, net)
 	if err != nil {
-		return session.Session{}, err
+		return session.Session{}, nil, err
 	}
-	return d.Sessions.Create(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile,
+	return d.Sessions.Begin(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile,
 		Agent: programName(r.Argv), Allowed: hosts}, d.Home)
 }
 
-// in runs r with the caller's own streams, to its end.
-func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+// in runs r with the caller's own streams, to its end. What can be made ready
+// is, while the session is written down.
+func (d *Door) in(ctx context.Context, one session.Session, kept func() error, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
 	begin := d.Now()
 	lay, err := d.layout(one, r)
 	if err != nil {
@@ -191,6 +199,10 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, streams 
 	before := plant.Snapshot(plan, begin)
 	forget, err := before.Note(d.Runs)
 	if err != nil {
+		return wire.Ran{}, err
+	}
+	if err := kept(); err != nil {
+		forget()
 		return wire.Ran{}, err
 	}
 	dec, res := d.Kernel.Do(ctx, inv)
