@@ -133,7 +133,9 @@ ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
 ingress/outbound            : reeve netguard jail/egress tool/connect
-ingress/run                 : reeve attach durable netguard jail jail/keeper jail/plant jail/pty localsock scroll session tool/launch wire
+ingress/checkout part       : reeve
+ingress/layout   part       : reeve netguard jail session tool/launch wire
+ingress/run                 : reeve attach durable ingress/checkout ingress/layout jail jail/keeper jail/plant jail/pty localsock scroll session tool/launch wire
 ingress/codex    pure part  :
 ingress/install             : reeve durable ingress/codex
 

@@ -354,6 +354,22 @@ func (c *Client) Remove(ctx context.Context, id string) error {
 	return c.call(ctx, true, wire.MethodRemove, wire.Named{ID: id}, nil, nil)
 }
 
+// Diff prints the work in a session's checkout to out, as a patch.
+func (c *Client) Diff(ctx context.Context, id string, out *os.File) error {
+	return c.call(ctx, true, wire.MethodDiff, wire.Named{ID: id}, nil, nil, out)
+}
+
+// Merge takes the work in a session's checkout over into the branch that it
+// began from.
+func (c *Client) Merge(ctx context.Context, id string) (m wire.Merged, err error) {
+	return m, c.call(ctx, true, wire.MethodMerge, wire.Named{ID: id}, &m, nil)
+}
+
+// Drop forgets a session's checkout.
+func (c *Client) Drop(ctx context.Context, d wire.Drop) error {
+	return c.call(ctx, true, wire.MethodDrop, d, nil, nil)
+}
+
 // Logs gives what a session has shown to give, which closes the files, and
 // returns when it has ended, or at once where nobody follows it.
 func (c *Client) Logs(ctx context.Context, l wire.Logs, give func(wire.Log, []*os.File) error) (end wire.Ran, err error) {

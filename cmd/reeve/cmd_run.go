@@ -35,6 +35,7 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f.Func("memory", "memory the run may use, such as 4GiB", func(s string) (err error) { r.Memory, err = config.Size(s); return err })
 	f.Int64Var(&r.Processes, "processes", 0, "processes the run may have at a time")
 	f.BoolVar(&r.Detach, "detach", false, "leave the program running in the background and print its session's id")
+	f.BoolVar(&r.Worktree, "worktree", false, "work in a checkout of its own, with a branch of its own")
 	f.BoolVar(&r.NoReceipt, "no-receipt", false, "print no receipt at the end")
 	f.Var((*list)(&r.Write), "write", "a further directory to write")
 	f.Var((*list)(&r.PassEnv), "env", "a variable to pass although it looks like a secret")

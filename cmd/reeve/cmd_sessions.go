@@ -22,12 +22,13 @@ import (
 )
 
 const (
-	sessionsUsage = "reeve sessions [ls] [--json]\nreeve sessions attach ID\nreeve sessions logs [-f] [--raw] ID\nreeve sessions stop ID...\nreeve sessions resume [--detach] [--no-receipt] ID\nreeve sessions rm ID... | --all"
+	sessionsUsage = "reeve sessions [ls] [--json]\nreeve sessions attach ID\nreeve sessions logs [-f] [--raw] ID\nreeve sessions stop ID...\nreeve sessions resume [--detach] [--no-receipt] ID\nreeve sessions rm ID... | --all\nreeve sessions diff ID\nreeve sessions merge ID\nreeve sessions drop [--force] ID"
 	sessionsHelp  = "ID is a session's name or id, or a beginning or an end of an id, of four characters at least, that no other has.\n\n" +
 		"ls lists every session that has not ended, and the kept ones that have. A session is kept where reeve run had a terminal or --detach: it has a terminal of its own and a log, and goes on when the daemon ends.\n\n" +
 		"attach shows a running session on this terminal, from the end of its log on. Any number of terminals may be attached; what is typed in each goes in, and the program's terminal has the size of the smallest. ^] d leaves the session running, ^] ^] types ^]. The exit code is the program's own.\n\n" +
 		"logs prints what a session showed, with secrets masked, as plain text: sequences that steer a terminal are left out. --raw keeps them, -f follows it to its end. The newest 2 to 4 MiB are kept.\n\n" +
 		"stop ends a session's program: SIGTERM to everything in it, SIGKILL 2 seconds later. resume starts the program of an ended session again, behind the boundary that was kept with it and in this environment. rm forgets an ended session and its log; --all does so with each. The audit record stays.\n\n" +
+		"diff, merge and drop are for a session that was started with reeve run --worktree. diff prints its work as a patch, committed or not. merge takes it over into the branch that it began from, which must be checked out, by moving that forward or by a merge commit, and forgets the checkout; a branch that changes what steers programs (editor and agent settings, start-up files) is refused, with the command by which you can take it over yourself. drop forgets the checkout; one with work in it only with --force. A checkout without work is dropped when its session ends.\n\n" +
 		"An agent may list sessions and nothing more of this."
 )
 
@@ -37,10 +38,10 @@ func cmdSessions(env *cmdEnv, args []string) int {
 		verb, rest = args[0], args[1:]
 	}
 	do := map[string]func(*cmdEnv, *client.Client, []string) int{
-		"ls": sessionsLs, "attach": sessionsAttach, "logs": sessionsLogs, "stop": sessionsStop, "resume": sessionsResume, "rm": sessionsRm,
+		"ls": sessionsLs, "diff": sessionsDiff, "merge": sessionsMerge, "drop": sessionsDrop, "attach": sessionsAttach, "logs": sessionsLogs, "stop": sessionsStop, "resume": sessionsResume, "rm": sessionsRm,
 	}[verb]
 	if do == nil {
-		return usage(env, "sessions %q: it is ls, attach, logs, stop, resume or rm", verb)
+		return usage(env, "sessions %q: it is ls, attach, logs, stop, resume, rm, diff, merge or drop", verb)
 	}
 	c, err := dial(env)
 	if err != nil {
@@ -368,4 +369,60 @@ func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, ask func(context.Con
 	}
 	fmt.Fprintf(env.Stderr, "reeve: the daemon has ended meanwhile; reeve sessions logs %s shows the receipt\n", session)
 	return end.Code
+}
+
+// sessionsDiff prints a session's work. git writes it into a pipe, so that
+// what an agent wrote reaches a terminal as text and not as what steers it.
+func sessionsDiff(env *cmdEnv, c *client.Client, args []string) int {
+	id, code, ok := oneName(env, flags(env, "sessions diff"), args)
+	if !ok {
+		return code
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fail(env, err)
+	}
+	shown := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(env.Stdout, r)
+		r.Close()
+		shown <- err
+	}()
+	err = c.Diff(context.Background(), id, w)
+	w.Close()
+	if copied := <-shown; err == nil {
+		err = copied
+	}
+	if err != nil {
+		return fail(env, err)
+	}
+	return reeve.ExitOK
+}
+
+func sessionsMerge(env *cmdEnv, c *client.Client, args []string) int {
+	id, code, ok := oneName(env, flags(env, "sessions merge"), args)
+	if !ok {
+		return code
+	}
+	m, err := c.Merge(context.Background(), id)
+	if err != nil {
+		return fail(env, err)
+	}
+	for _, line := range m.Lines {
+		fmt.Fprintln(env.Stdout, line)
+	}
+	return reeve.ExitOK
+}
+
+func sessionsDrop(env *cmdEnv, c *client.Client, args []string) int {
+	f := flags(env, "sessions drop")
+	force := f.Bool("force", false, "although there is work in it that was not merged")
+	id, code, ok := oneName(env, f, args)
+	if !ok {
+		return code
+	}
+	if err := c.Drop(context.Background(), wire.Drop{ID: id, Force: *force}); err != nil {
+		return fail(env, err)
+	}
+	return reeve.ExitOK
 }

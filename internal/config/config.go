@@ -33,6 +33,7 @@ type Paths struct {
 	State  string // audit.db, sessions/, the sockets
 	Data   string // what add-ons and skills bring
 	Home   string // the person's home directory
+	Work   string // checkouts of sessions; beside Data and not in it, since all of Reeve's own is hidden from sessions
 }
 
 // Dirs finds the directories: below REEVE_HOME where that is set, else below
@@ -49,7 +50,7 @@ func Dirs(getenv func(string) string) (Paths, error) {
 			return Paths{}, fmt.Errorf("REEVE_HOME is %q: it must be an absolute path", root)
 		}
 		root = filepath.Clean(root)
-		return Paths{filepath.Join(root, "config"), filepath.Join(root, "state"), filepath.Join(root, "data"), home}, nil
+		return Paths{filepath.Join(root, "config"), filepath.Join(root, "state"), filepath.Join(root, "data"), home, filepath.Join(root, "checkouts")}, nil
 	}
 	under := func(env, fallback string) string {
 		base := getenv(env)
@@ -58,7 +59,7 @@ func Dirs(getenv func(string) string) (Paths, error) {
 		}
 		return filepath.Join(base, "reeve")
 	}
-	return Paths{under("XDG_CONFIG_HOME", ".config"), under("XDG_STATE_HOME", ".local/state"), under("XDG_DATA_HOME", ".local/share"), home}, nil
+	return Paths{under("XDG_CONFIG_HOME", ".config"), under("XDG_STATE_HOME", ".local/state"), under("XDG_DATA_HOME", ".local/share"), home, under("XDG_DATA_HOME", ".local/share") + "-checkouts"}, nil
 }
 
 // Config is every setting. The doc tags are the manual.
@@ -74,10 +75,11 @@ type Config struct {
 		Deadline   string `toml:"deadline" default:"9m" doc:"how long a question stands; then it is a denial (A53). At most 24h."`
 	} `toml:"approval"`
 	Sandbox struct {
-		Engine  string   `toml:"engine" default:"auto" doc:"what builds the boundary: auto takes native (namespaces of our own) where it holds here, else bwrap (bubblewrap), and on macOS seatbelt; one by its name is taken or nothing runs. landlock, by its name only, is a reduced one for a Linux that refuses user namespaces: it holds the profiles strict and read-only, and reeve doctor says what it does not hold."`
-		Profile string   `toml:"profile" default:"agent" doc:"profile of reeve run where none is named."`
-		Write   []string `toml:"write" doc:"further directories every run may write; never / or the home directory itself."`
-		PassEnv []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
+		Engine    string   `toml:"engine" default:"auto" doc:"what builds the boundary: auto takes native (namespaces of our own) where it holds here, else bwrap (bubblewrap), and on macOS seatbelt; one by its name is taken or nothing runs. landlock, by its name only, is a reduced one for a Linux that refuses user namespaces: it holds the profiles strict and read-only, and reeve doctor says what it does not hold."`
+		Profile   string   `toml:"profile" default:"agent" doc:"profile of reeve run where none is named."`
+		Write     []string `toml:"write" doc:"further directories every run may write; never / or the home directory itself."`
+		Checkouts string   `toml:"checkouts" doc:"directory for the checkouts of reeve run --worktree; none = ~/.local/share/reeve-checkouts, or $REEVE_HOME/checkouts."`
+		PassEnv   []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
 
 		Memory     string `toml:"memory" doc:"memory one run may use, such as 4GiB: of the whole tree where a control group can be made, else of each process; the receipt says what was not held."`
 		Processes  int    `toml:"processes" default:"0" doc:"processes and threads one run may have at a time; 0 = no bound of ours."`

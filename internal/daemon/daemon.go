@@ -9,6 +9,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/api"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/outbound"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
@@ -215,10 +217,10 @@ func (d *Daemon) wire() error {
 	}
 	d.runs = &rundoor.Door{
 		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
-		Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths), Runs: runsDir(d.opt.Paths), Limits: limits(d.conf),
-		Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv,
-		Profile: d.conf.Sandbox.Profile, Mode: mode, Program: d.exe,
-		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths),
+		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
+			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Program: d.exe},
+		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode,
+		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
 		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,
 	}
 	d.api = &api.Server{

@@ -274,18 +274,15 @@ func visible(masks []string, plan *Plan, reach *tree.Reach) []string {
 }
 
 // showThroughPrivate shows what the process needs of a private directory:
-// the home directory where it lies in one, the resolver's file, and the
-// programs of a system that keeps them below /run.
-func showThroughPrivate(plan *Plan, r roots) {
-	for _, home := range r.homes[:1] {
-		if private(home) {
-			plan.Read = append(plan.Read, home)
+// the home directory where it lies in one, the resolver's file, the programs
+// of a system that keeps them below /run, and what was asked for.
+func showThroughPrivate(plan *Plan, r roots, asked []string) {
+	for _, path := range append([]string{r.home, "/run/current-system"}, asked...) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && private(real) {
+			plan.Read = append(plan.Read, real)
 		}
 	}
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && private(real) && plan.Net == UnrestrictedNetwork {
-		plan.Read = append(plan.Read, real)
-	}
-	if real, err := filepath.EvalSymlinks("/run/current-system"); err == nil && private(real) {
 		plan.Read = append(plan.Read, real)
 	}
 }

@@ -67,6 +67,7 @@ type Place struct {
 type Options struct {
 	Argv     []string // the program to run: its name chooses which CLI's variables pass
 	Write    []string // further writable directories (--write)
+	Read     []string // directories to show although they lie below a private one; elsewhere reading is free
 	ReadOnly bool
 	Net      *NetMode // nil = the profile's
 	Pass     []string // names of variables that pass although the scrub would drop them
@@ -114,7 +115,7 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 	if err := closeAgentState(&plan, at, roots); err != nil {
 		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
 	}
-	showThroughPrivate(&plan, roots)
+	showThroughPrivate(&plan, roots, opts.Read)
 	if err := p.mask(&plan, at, opts, roots); err != nil {
 		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
 	}

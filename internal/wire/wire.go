@@ -123,6 +123,9 @@ const (
 	MethodResume   = "resume"
 	MethodRemove   = "remove"
 	MethodLogs     = "logs"
+	MethodDiff     = "diff"
+	MethodMerge    = "merge"
+	MethodDrop     = "drop"
 )
 
 // Status is what reeve status shows.
@@ -246,7 +249,8 @@ type Run struct {
 	Name       string   `json:"name,omitzero"`
 	Mode       string   `json:"mode,omitzero"`
 	TTY        bool     `json:"tty"`
-	Detach     bool     `json:"detach,omitzero"` // return as soon as it runs; nobody is attached
+	Detach     bool     `json:"detach,omitzero"`   // return as soon as it runs; nobody is attached
+	Worktree   bool     `json:"worktree,omitzero"` // in a checkout of its own
 	Rows       uint16   `json:"rows,omitzero"`
 	Cols       uint16   `json:"cols,omitzero"`
 	NoReceipt  bool     `json:"no_receipt,omitzero"`
@@ -288,6 +292,18 @@ type Resume struct {
 // Named names one session, to stop or remove it.
 type Named struct {
 	ID string `json:"id"`
+}
+
+// Drop names a session whose checkout is to be forgotten; with Force also one
+// with work in it.
+type Drop struct {
+	ID    string `json:"id"`
+	Force bool   `json:"force,omitzero"`
+}
+
+// Merged says what came of a merge, in lines for a person.
+type Merged struct {
+	Lines []string `json:"lines"`
 }
 
 // Logs asks for what a session has shown.
@@ -351,6 +367,8 @@ type Session struct {
 	Kept     bool      `json:"kept,omitzero"` // it has a terminal of its own, a log, and outlives the daemon
 	Command  string    `json:"command,omitzero"`
 	Attached int       `json:"attached,omitzero"` // terminals
+	Branch   string    `json:"branch,omitzero"`   // of its own checkout, which its workspace is
+	Into     string    `json:"into,omitzero"`     // the repository that it was made from
 	Ended    time.Time `json:"ended,omitzero"`
 	Code     *int      `json:"code,omitzero"`
 	Receipt  []string  `json:"receipt,omitzero"`

@@ -53,6 +53,9 @@ type RunDoor interface {
 	Remove(id string) error
 	Logs(ctx context.Context, l wire.Logs, give func(wire.Log, []*os.File) error) (wire.Ran, error)
 	List() []wire.Session // the kept ones
+	Diff(ctx context.Context, id string, out *os.File) error
+	Merge(ctx context.Context, id string) ([]string, error)
+	Drop(ctx context.Context, id string, force bool) error
 }
 
 // Daemon is what the door asks of the daemon itself.
@@ -254,6 +257,20 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		serve(out, req, func(l wire.Logs) (wire.Ran, error) {
 			return s.Run.Logs(ctx, l, func(log wire.Log, files []*os.File) error { return out.event(wire.EventLog, log, files...) })
 		})
+	case wire.MethodDiff:
+		serve(out, req, func(n wire.Named) (struct{}, error) {
+			if len(files) != 1 {
+				return struct{}{}, fmt.Errorf("%w: a patch needs one stream to be written to", reeve.ErrUsage)
+			}
+			return struct{}{}, s.Run.Diff(ctx, n.ID, files[0])
+		})
+	case wire.MethodMerge:
+		serve(out, req, func(n wire.Named) (wire.Merged, error) {
+			lines, err := s.Run.Merge(ctx, n.ID)
+			return wire.Merged{Lines: lines}, err
+		})
+	case wire.MethodDrop:
+		serve(out, req, func(w wire.Drop) (struct{}, error) { return struct{}{}, s.Run.Drop(ctx, w.ID, w.Force) })
 	case wire.MethodHook:
 		s.Governed.Saw(peer, inSession != "", req)
 		serve(out, req, func(h wire.Hook) (wire.Hooked, error) { return s.Hook.Hook(ctx, h, inSession), nil })
@@ -322,6 +339,7 @@ var personal = map[string]bool{
 	wire.MethodDown: true, wire.MethodSettle: true, wire.MethodRevoke: true, wire.MethodSetTool: true, wire.MethodTrust: true,
 	wire.MethodRun: true, wire.MethodWatch: true,
 	wire.MethodAttach: true, wire.MethodResume: true, wire.MethodStop: true, wire.MethodRemove: true, wire.MethodLogs: true,
+	wire.MethodDiff: true, wire.MethodMerge: true, wire.MethodDrop: true,
 }
 
 // looking are the methods that only look on: a daemon that has to give way does

@@ -15,6 +15,8 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/ingress/checkout"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
@@ -56,24 +58,29 @@ type shape struct {
 	size   attach.Size
 	detach bool // nobody is attached
 	quiet  bool // no receipt
+	tree   *checkout.Checkout
+	notes  []string // for the receipt
 }
 
 // keep starts r in a session that is kept.
-func (d *Door) keep(ctx context.Context, one session.Session, r wire.Run, started func(wire.Started, *os.File) error) (wire.Ran, error) {
-	lay, err := d.layout(one, r)
+func (d *Door) keep(ctx context.Context, one session.Session, r wire.Run, tree *checkout.Checkout, notes []string, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+	lay, err := d.Layout(one, r)
 	if err != nil {
 		d.Host.Ended(one.ID)
 		return wire.Ran{}, err
 	}
-	how := shape{attach.Size{Rows: r.Rows, Cols: r.Cols}, r.Detach, r.NoReceipt}
+	if tree != nil {
+		lay.Read = []string{tree.Repo}
+	}
+	how := shape{attach.Size{Rows: r.Rows, Cols: r.Cols}, r.Detach, r.NoReceipt, tree, notes}
 	return d.start(ctx, one, lay, r.Env, how, started)
 }
 
 // start starts a session's program in a keeper, gives the caller its terminal
 // and waits for the end; a caller that goes away leaves the session to its
 // keeper, which knows what that means.
-func (d *Door) start(ctx context.Context, one session.Session, lay layout, env []string, how shape, started func(wire.Started, *os.File) error) (wire.Ran, error) {
-	k := &kept{one: one, folder: d.Folder(one.ID), done: make(chan struct{}), rec: record{Layout: lay, Began: d.Now(), Quiet: how.quiet}}
+func (d *Door) start(ctx context.Context, one session.Session, lay layout.Layout, env []string, how shape, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+	k := &kept{one: one, folder: d.Folder(one.ID), done: make(chan struct{}), rec: record{Layout: lay, Began: d.Now(), Quiet: how.quiet, Tree: how.tree, Notes: how.notes}}
 	if clean, secret := d.masked(lay.Argv); secret {
 		k.rec.Layout.Argv, k.rec.Secret = clean, true
 	}
@@ -117,7 +124,7 @@ func (d *Door) masked(argv []string) ([]string, bool) {
 // begin takes the run through the kernel and links the session where it runs.
 // Else it says how a program ended that could not be started, or why nothing
 // was.
-func (d *Door) begin(ctx context.Context, k *kept, lay layout, env []string, how shape) (*keeper.Link, wire.Ran, error) {
+func (d *Door) begin(ctx context.Context, k *kept, lay layout.Layout, env []string, how shape) (*keeper.Link, wire.Ran, error) {
 	hook, socket, control, err := d.Host.Sockets(k.one.ID)
 	if err != nil {
 		return nil, wire.Ran{}, fmt.Errorf("find a place for the session's sockets: %w", err)
@@ -125,7 +132,7 @@ func (d *Door) begin(ctx context.Context, k *kept, lay layout, env []string, how
 	if lay.Profile.NoUnix {
 		hook = ""
 	}
-	plan, args, err := d.plan(k.one, lay, env, hook)
+	plan, args, err := d.Plan(k.one, lay, env, hook)
 	if err != nil {
 		return nil, wire.Ran{}, err
 	}
@@ -226,6 +233,13 @@ func (d *Door) settleOnce(k *kept, end attach.End) {
 	if end.Error != "" {
 		lines = append(lines, "attention: "+end.Error)
 	}
+	lines = append(lines, k.rec.Notes...)
+	if k.rec.Tree != nil {
+		stays, said := d.leaveTree(k.rec.Tree, short(k.one.ID))
+		if lines = append(lines, said...); !stays {
+			k.rec.Tree = nil
+		}
+	}
 	res := reeve.Result{Status: reeve.StatusSuccess, ExitCode: end.Code, Duration: took}
 	switch {
 	case end.Error == keeper.ErrLost.Error():
@@ -302,7 +316,7 @@ func (d *Door) adopt(folder string) {
 	}
 	switch {
 	case err == nil:
-		net, _ := netMode(k.rec.Layout.Net, k.rec.Layout.Profile)
+		net, _ := layout.NetMode(k.rec.Layout.Net, k.rec.Layout.Profile)
 		if err := d.serve(k, link, net); err != nil { // it fails closed: what asks gets no answer
 			d.Log("session %s: %v", id, err)
 		}
@@ -356,13 +370,26 @@ func (d *Door) Open() map[string]bool {
 // Client is what the sessions of this door are listed as.
 const Client = "run"
 
+func badName(err error) error {
+	return fmt.Errorf("%w: a session's name is one of letters, digits, dot, dash and underscore: %v", reeve.ErrUsage, err)
+}
+
+// treeGone notes that a session's checkout is there no more.
+func (r *runs) treeGone(k *kept) error {
+	r.mu.Lock()
+	k.rec.Tree = nil
+	rec := k.rec
+	r.mu.Unlock()
+	return rec.save(k.folder)
+}
+
 // add takes a new session in; its name must be free.
 func (r *runs) add(k *kept) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if k.one.Name != "" {
 		if err := durable.Name(k.one.Name); err != nil {
-			return fmt.Errorf("%w: a session's name is one of letters, digits, dot, dash and underscore: %v", reeve.ErrUsage, err)
+			return badName(err)
 		}
 		for _, other := range r.all {
 			if other.one.Name == k.one.Name && other.one.ID != k.one.ID && other.living() {

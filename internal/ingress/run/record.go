@@ -10,6 +10,8 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/ingress/checkout"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
 )
 
 // recordFile holds a kept session's record, in the session's own folder.
@@ -20,13 +22,15 @@ const recordFile = "kept.json"
 // value of the environment, and no command line that looks as if it held a
 // secret.
 type record struct {
-	Layout  layout
+	Layout  layout.Layout
 	Secret  bool   // Layout.Argv is masked: the session cannot be resumed
 	Call    string // the invocation whose intent is open, until the end is dealt with
 	Began   time.Time
-	Quiet   bool        // no receipt was asked for
-	End     *attach.End `json:",omitempty"`
-	Receipt []string    // lines for a person
+	Quiet   bool               // no receipt was asked for
+	Notes   []string           `json:",omitempty"` // known from the start, for the receipt
+	Tree    *checkout.Checkout `json:",omitempty"` // its own checkout, as long as that is kept
+	End     *attach.End        `json:",omitempty"`
+	Receipt []string           // lines for a person
 }
 
 // save writes the record whole.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
@@ -100,7 +101,7 @@ func (d *Door) elsewhere(r wire.Run) (jail.Profile, jail.Options, error) {
 	if err != nil {
 		return profile, jail.Options{}, err
 	}
-	net, err := netMode(r.Net, profile)
+	net, err := layout.NetMode(r.Net, profile)
 	switch {
 	case err != nil:
 		return profile, jail.Options{}, err

@@ -6,12 +6,14 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -68,17 +70,12 @@ type Door struct {
 	Log     func(format string, args ...any)
 	Secrets []string // values that are masked in what a session shows
 
-	Home       string
-	Own        []string // Reeve's own directories, hidden inside
-	Cache      string   // below Own: what tools keep between runs
-	Quarantine string   // below Own: where what a run planted is moved
-	Runs       string   // where runs are noted while they last, for a start after a kill
-	Write      []string // configured for every run
-	Pass       []string
-	Limits     jail.Limits // configured for every run
-	Profile    string
-	Mode       reeve.Mode
-	Program    string // this program, shown inside for the hook
+	Checkouts string // where checkouts of sessions stand; not below Own
+
+	layout.Ground
+	Runs    string // where runs are noted while they last, for a start after a kill
+	Profile string
+	Mode    reeve.Mode
 
 	Remote  Remote // starts programs on other machines; nil = none are set up
 	Nowhere string // below Own: an empty directory, where sessions on other machines stand here
@@ -110,26 +107,49 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	if !ready.Usable() {
 		return wire.Ran{}, fmt.Errorf("%w: the sandbox does not hold on this machine (%s); nothing was started: %s", reeve.ErrBoundary, ready.Engine, ready.Fix)
 	}
-	one, kept, err := d.open(r)
+	tree, notes, err := d.ownTree(ctx, &r)
 	if err != nil {
 		return wire.Ran{}, err
+	}
+	one, kept, err := d.open(r)
+	if err != nil {
+		return wire.Ran{}, d.unmade(ctx, tree, err)
 	}
 	if r.TTY || r.Detach {
 		if err := kept(); err != nil {
 			d.Host.Ended(one.ID)
-			return wire.Ran{}, err
+			return wire.Ran{}, d.unmade(ctx, tree, err)
 		}
-		return d.keep(ctx, one, r, started)
+		ran, err := d.keep(ctx, one, r, tree, notes, started)
+		if d.runs.get(one.ID) == nil { // nothing was started
+			err = d.unmade(ctx, tree, err)
+		}
+		return ran, err
 	}
 	defer func() {
 		kept() // or the end could be written before the beginning
 		d.Host.Ended(one.ID)
 	}()
-	return d.in(ctx, one, kept, r, streams, started)
+	if tree != nil {
+		return d.runInTree(ctx, one, r, tree, notes, func() (wire.Ran, error) { return d.in(ctx, one, kept, r, []string{tree.Repo}, streams, started) })
+	}
+	return d.in(ctx, one, kept, r, nil, streams, started)
 }
 
-// open makes the session: workspace = the one named, else the repository
-// around the working directory, else that directory.
+// workspace is the one named, else the repository around the working
+// directory, else that directory.
+func (d *Door) workspace(r wire.Run) string {
+	if r.Workspace != "" {
+		return r.Workspace
+	}
+	ws := session.Repository(r.Dir)
+	if _, err := session.Workspace(ws, d.Home); err != nil {
+		ws = r.Dir
+	}
+	return ws
+}
+
+// open makes the session.
 func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
 	mode := d.Mode
 	if r.Mode != "" {
@@ -139,13 +159,7 @@ func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
 		}
 		mode = m
 	}
-	ws := r.Workspace
-	if ws == "" {
-		ws = session.Repository(r.Dir)
-		if _, err := session.Workspace(ws, d.Home); err != nil {
-			ws = r.Dir
-		}
-	}
+	ws := d.workspace(r)
 	profile := r.Profile
 	if profile == "" {
 		profile = d.Profile
@@ -154,33 +168,34 @@ func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
 	if err != nil {
 		return session.Session{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
-	net, err := netMode(r.Net, p)
+	net, err := layout.NetMode(r.Net, p)
 	if err != nil {
 		return session.Session{}, nil, err
 	}
-	hosts, err := allowed(r, p, net)
+	hosts, err := layout.Allowed(r, p, net)
 	if err != nil {
 		return session.Session{}, nil, err
 	}
 	return d.Sessions.Begin(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile,
-		Agent: programName(r.Argv), Allowed: hosts}, d.Home)
+		Agent: layout.ProgramName(r.Argv), Allowed: hosts}, d.Home)
 }
 
 // in runs r with the caller's own streams, to its end. What can be made ready
 // is, while the session is written down.
-func (d *Door) in(ctx context.Context, one session.Session, kept func() error, r wire.Run, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+func (d *Door) in(ctx context.Context, one session.Session, kept func() error, r wire.Run, read []string, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
 	begin := d.Now()
-	lay, err := d.layout(one, r)
+	lay, err := d.Layout(one, r)
 	if err != nil {
 		return wire.Ran{}, err
 	}
+	lay.Read = read
 	hook := ""
 	if !lay.Profile.NoUnix {
 		if hook, err = d.Host.OpenHook(ctx, one.ID); err != nil {
 			return wire.Ran{}, fmt.Errorf("open the session's socket: %w", err)
 		}
 	}
-	plan, args, err := d.plan(one, lay, r.Env, hook)
+	plan, args, err := d.Plan(one, lay, r.Env, hook)
 	if err != nil {
 		return wire.Ran{}, err
 	}
@@ -240,6 +255,29 @@ func refused(one session.Session, dec reeve.Decision, res reeve.Result, job *lau
 		return nil, fmt.Errorf("%w: %s", reeve.ErrBoundary, res.Error)
 	}
 	return nil, nil
+}
+
+// wayOut hands the listener of a boundary to the daemon and knows whether it
+// did.
+type wayOut struct {
+	host   Host
+	id     string
+	needed bool
+	served bool
+}
+
+func (w *wayOut) listener(ln *os.File) error {
+	w.served = true
+	return w.host.ServeNetwork(w.id, ln)
+}
+
+// check refuses a boundary that should have a way out and has handed over
+// none: it would be one without a network, and nobody would know why.
+func (w *wayOut) check() error {
+	if w.needed && !w.served {
+		return errors.New("the boundary of this machine has no network by rule; use --net none or --net open")
+	}
+	return nil
 }
 
 // decided says how the gate decided. Most programs ask it nothing; the boundary

@@ -79,6 +79,9 @@ func (d *Door) List() []wire.Session {
 		d.runs.mu.Unlock()
 		w := Listed(k.one)
 		w.Kept, w.Command, w.State = true, strings.Join(rec.Layout.Argv, " "), "running"
+		if rec.Tree != nil {
+			w.Branch, w.Into = rec.Tree.Branch, rec.Tree.Repo
+		}
 		switch {
 		case !k.living() && rec.End != nil:
 			w.State, w.Ended, w.Code, w.Receipt = "ended", rec.End.At, &rec.End.Code, rec.Receipt
@@ -185,6 +188,9 @@ func (d *Door) Remove(ref string) error {
 	if k.living() {
 		return fmt.Errorf("%w: session %s runs; reeve sessions stop %s ends it", reeve.ErrUsage, k.one.ID, ref)
 	}
+	if k.rec.Tree != nil {
+		return fmt.Errorf("%w: session %s has a checkout of its own: reeve sessions merge %s takes it over, reeve sessions drop %[3]s forgets it", reeve.ErrUsage, k.one.ID, ref)
+	}
 	// Its name is gone at once: a folder that a kill left half removed would
 	// be nobody's.
 	away := d.Folder(gonePrefix + k.one.ID)
@@ -268,7 +274,7 @@ func (d *Door) Resume(ctx context.Context, r wire.Resume, started func(wire.Star
 	if err != nil {
 		return wire.Ran{}, err
 	}
-	how := shape{attach.Size{Rows: r.Rows, Cols: r.Cols}, r.Detach, r.NoReceipt}
+	how := shape{attach.Size{Rows: r.Rows, Cols: r.Cols}, r.Detach, r.NoReceipt, rec.Tree, rec.Notes}
 	ran, err := d.start(ctx, one, rec.Layout, r.Env, how, started)
 	if d.runs.get(one.ID) == nil { // nothing was started: it is what it was
 		d.runs.put(k)

@@ -78,7 +78,6 @@ func (w listening) Start(ctx context.Context, p permit.Permit, digest [32]byte, 
 	if err := cmd.Listener(f); err != nil {
 		return nil, err
 	}
-	plan.Net, cmd.Listener = jail.NetNone, nil
 	return w.Wall.Start(ctx, p, digest, plan, cmd)
 }
 

@@ -1,10 +1,8 @@
-package run
+package layout
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,9 +14,9 @@ import (
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
-// netMode is the network that a run asks for by its word; empty is the
+// NetMode is the network that a run asks for by its word; empty is the
 // profile's.
-func netMode(word string, p jail.Profile) (jail.NetMode, error) {
+func NetMode(word string, p jail.Profile) (jail.NetMode, error) {
 	switch word {
 	case "":
 		return p.Net, nil
@@ -32,10 +30,10 @@ func netMode(word string, p jail.Profile) (jail.NetMode, error) {
 	return 0, fmt.Errorf("%w: --net %q: it is none, ask or open", reeve.ErrUsage, word)
 }
 
-// allowed are the hosts that the session's own layer of the policy allows:
+// Allowed are the hosts that the session's own layer of the policy allows:
 // those that a person named, those of the profile, and those of the service
 // that a known agent is made of.
-func allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, error) {
+func Allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, error) {
 	if net != jail.ProxiedNetwork {
 		switch {
 		case len(r.AllowHosts) == 0:
@@ -135,8 +133,8 @@ func loopback(groups []session.Allowed) bool {
 	return false
 }
 
-// programName is what a run's program is called as an actor.
-func programName(argv []string) string {
+// ProgramName is what a run's program is called as an actor.
+func ProgramName(argv []string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '/' {
 			return '-'
@@ -144,29 +142,6 @@ func programName(argv []string) string {
 		return r
 	}, filepath.Base(argv[0]))
 	return name[:min(len(name), 100)]
-}
-
-// wayOut hands the listener of a boundary to the daemon and knows whether it
-// did.
-type wayOut struct {
-	host   Host
-	id     string
-	needed bool
-	served bool
-}
-
-func (w *wayOut) listener(ln *os.File) error {
-	w.served = true
-	return w.host.ServeNetwork(w.id, ln)
-}
-
-// check refuses a boundary that should have a way out and has handed over
-// none: it would be one without a network, and nobody would know why.
-func (w *wayOut) check() error {
-	if w.needed && !w.served {
-		return errors.New("the boundary of this machine has no network by rule; use --net none or --net open")
-	}
-	return nil
 }
 
 // proxyCommand is how ssh reaches a host through the proxy: by this program,
