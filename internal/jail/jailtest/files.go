@@ -85,7 +85,8 @@ func writes() []probe.Act {
 			if err := os.Chdir(s.Workspace); err != nil {
 				return err
 			}
-			return put("/proc/self/cwd/../home/outside/victim", os.O_TRUNC)
+			// The thread's, since one with mounts of its own has its own directory.
+			return put("/proc/thread-self/cwd/../home/outside/victim", os.O_TRUNC)
 		}),
 		act("write out: from a handle of a directory", errs(erofs), func(s probe.Stage) error {
 			dir, err := dirFD(s.Outside)
