@@ -75,6 +75,7 @@ type Info struct {
 type Conn struct {
 	opt     Options
 	t       Transport
+	gone    chan struct{} // closed when t has ended and so have the calls
 	era     atomic.Uint32 // an Era
 	version string
 	info    Info
@@ -122,10 +123,12 @@ func (c *Conn) dial(ctx context.Context) error {
 	if err != nil {
 		return &unreached{err}
 	}
-	c.t = t
+	gone := make(chan struct{})
+	c.t, c.gone = t, gone
 	go func() {
 		<-t.Done()
 		c.end(&Gone{c.opt.Name, t.Err()})
+		close(gone)
 	}()
 	return nil
 }
@@ -143,8 +146,8 @@ func (c *Conn) Version() string { return c.version }
 // Info is what the server said of itself when the connection was opened.
 func (c *Conn) Info() Info { return c.info }
 
-// Done is closed when the connection has ended.
-func (c *Conn) Done() <-chan struct{} { return c.t.Done() }
+// Done is closed when the connection has ended and [Conn.Ended] says why.
+func (c *Conn) Done() <-chan struct{} { return c.gone }
 
 // Ended is why the connection takes no call any more, or nil.
 func (c *Conn) Ended() error {
