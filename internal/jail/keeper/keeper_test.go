@@ -78,6 +78,7 @@ func (w listening) Start(ctx context.Context, p permit.Permit, digest [32]byte, 
 	if err := cmd.Listener(f); err != nil {
 		return nil, err
 	}
+	plan.Net = jail.NetNone // or the wall would hand out another one
 	return w.Wall.Start(ctx, p, digest, plan, cmd)
 }
 
