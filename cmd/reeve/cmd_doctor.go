@@ -178,14 +178,18 @@ func unprobed(wall string) []promise {
 	if wall == "landlock" {
 		byHost.State, byHost.Detail = "missing", "a reduced boundary has no network of its own"
 	}
+	terminal := promise{"a terminal for programs inside", "ready", "a session of its own"}
+	if err := bwrap.Gate(); err != nil && wall == "bwrap" {
+		terminal.State, terminal.Detail = "missing", err.Error()
+		byHost.State, byHost.Detail = "missing", err.Error()
+	}
 	held, rest := limit.Offered()
 	bounds := promise{"limits", "ready", strings.Join(append(held, rest...), ", ") + "; processor seconds, file size, open files, scratch space, wall time"}
 	if len(rest) > 0 {
 		bounds.State = "partial"
 	}
 	return []promise{
-		{"a terminal for programs inside", "ready", "a session of its own"},
-		layer, abstract, bounds,
+		terminal, layer, abstract, bounds,
 		byHost,
 	}
 }

@@ -123,3 +123,10 @@ func Scopes() bool {
 	info, err := os.Stat(Program)
 	return cell.Scopes() && err == nil && info.Mode()&os.ModeSetuid == 0
 }
+
+// Gate says why there is no program of ours for bubblewrap to start first, as a
+// terminal and a network by rule need it; nil where there is one.
+func Gate() error {
+	_, err := cell.First()
+	return err
+}

@@ -44,6 +44,9 @@ func (w *Wall) StartProbe(context.Context, jail.Plan, string, string, *os.File, 
 // none here.
 func Scopes() bool { return false }
 
+// Gate says that nothing is started here.
+func Gate() error { return unsupported() }
+
 func unsupported() error {
 	return fmt.Errorf("%w: bubblewrap builds sandboxes on Linux only; this is %s", reeve.ErrBoundary, runtime.GOOS)
 }

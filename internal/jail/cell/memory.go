@@ -29,6 +29,9 @@ func sealed(name string, content []byte, kind int) (*os.File, error) {
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate("reeve-"+name, flags)
 	}
+	if errors.Is(err, unix.EACCES) && kind == unix.MFD_EXEC {
+		return nil, fmt.Errorf("this kernel executes nothing in memory: %w; set the sysctl vm.memfd_noexec to 0 or 1", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make memory file: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/native"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/permit"
 	"github.com/reeve-gate/reeve/internal/testuser"
@@ -43,19 +44,25 @@ func installed(t *testing.T, w *bwrap.Wall) jail.Readiness {
 
 func TestABoundaryIsReadyOnlyAfterEveryActFailedInside(t *testing.T) {
 	testuser.Both(t, func(t *testing.T) {
-		w := &bwrap.Wall{}
-		base := installed(t, w)
-		r := probe.Run(t.Context(), w, base)
-		if r.State != reeve.SandboxReady {
-			t.Errorf("state %s: %s", r.State, r.Fix)
-		}
-		if len(r.Checks) < 50 {
-			t.Errorf("%d checks, want at least 50", len(r.Checks))
-		}
-		for _, c := range r.Checks {
-			if !c.Held {
-				t.Errorf("%s: %s", c.Name, c.Detail)
-			}
+		for _, w := range []probe.Prober{&bwrap.Wall{}, &native.Wall{}} {
+			t.Run(w.Name(), func(t *testing.T) {
+				base := w.Ready(t.Context())
+				if base.State == reeve.SandboxMissing {
+					t.Skip(base.Fix)
+				}
+				r := probe.Run(t.Context(), w, base)
+				if r.State != reeve.SandboxReady {
+					t.Errorf("state %s: %s", r.State, r.Fix)
+				}
+				if len(r.Checks) < 50 {
+					t.Errorf("%d checks, want at least 50", len(r.Checks))
+				}
+				for _, c := range r.Checks {
+					if !c.Held {
+						t.Errorf("%s: %s", c.Name, c.Detail)
+					}
+				}
+			})
 		}
 	})
 }
