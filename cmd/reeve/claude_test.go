@@ -61,13 +61,18 @@ var claude = sync.OnceValues(func() (string, error) {
 
 // installClaude has npm put a version of Claude Code below place.
 func installClaude(place, version string, more ...string) error {
+	return installNPM(place, "@anthropic-ai/claude-code@"+version, more...)
+}
+
+// installNPM has npm put a package below place.
+func installNPM(place, spec string, more ...string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return errNoNPM
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	args := append([]string{"install", "--no-audit", "--no-fund", "--prefix", place, "@anthropic-ai/claude-code@" + version}, more...)
+	args := append([]string{"install", "--no-audit", "--no-fund", "--prefix", place, spec}, more...)
 	out, err := exec.CommandContext(ctx, npm, args...).CombinedOutput()
 	switch {
 	case err == nil:
@@ -75,7 +80,7 @@ func installClaude(place, version string, more ...string) error {
 	case unreachable.Match(out):
 		return fmt.Errorf("%w: %.200s", errNoRegistry, out)
 	}
-	return fmt.Errorf("npm reaches its registry and cannot install Claude Code %s: %w\n%s", version, err, out)
+	return fmt.Errorf("npm reaches its registry and cannot install %s: %w\n%s", spec, err, out)
 }
 
 // unreachable are the codes by which npm says that no answer came, of the system

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/services"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -55,10 +60,18 @@ func cmdConfig(env *cmdEnv, args []string) int {
 	if len(args) == 0 || args[0] != "explain" {
 		return usage(env, "write reeve config explain")
 	}
+	args = args[1:]
+	sandbox := len(args) > 0 && args[0] == "sandbox"
+	if sandbox {
+		args = args[1:]
+	}
 	f := flags(env, "config explain")
 	asJSON := f.Bool("json", false, "print JSON")
-	if code, ok := parseFlags(f, args[1:]); !ok {
+	if code, ok := parseFlags(f, args); !ok {
 		return code
+	}
+	if sandbox {
+		return explainSandbox(env, *asJSON)
 	}
 	paths, err := config.Dirs(env.Getenv)
 	if err != nil {
@@ -79,6 +92,47 @@ func cmdConfig(env *cmdEnv, args []string) int {
 			from = filepath.Join(paths.Config, "config.toml")
 		}
 		fmt.Fprintf(env.Stdout, "%-22s %-10s (%s) %s\n", s.Key, s.Value, from, s.Doc)
+	}
+	return reeve.ExitOK
+}
+
+// explainSandbox prints the profiles of the boundary, and the hosts that they
+// reach by themselves.
+func explainSandbox(env *cmdEnv, asJSON bool) int {
+	type profile struct {
+		Name      string   `json:"name"`
+		Workspace string   `json:"workspace"`
+		Agents    string   `json:"agents"` // the agents' state folders
+		Git       string   `json:"git"`
+		Network   string   `json:"network"`
+		Unix      string   `json:"unix_sockets"`
+		Hosts     []string `json:"hosts,omitzero"`
+	}
+	word := func(yes bool, a, b string) string {
+		if yes {
+			return a
+		}
+		return b
+	}
+	var all []profile
+	for _, p := range jail.Profiles() {
+		all = append(all, profile{p.Name, word(p.ReadOnly, "read-only", "writable"), word(p.AgentState, "writable", "read-only"),
+			word(p.WholeGit, "read-only", "writable but for what it executes"), p.Net.String(), word(p.NoUnix, "none", "those not hidden"), p.Hosts})
+	}
+	agents := services.OfAgents
+	if asJSON {
+		printJSON(env.Stdout, map[string]any{"profiles": all, "agents": agents})
+		return reeve.ExitOK
+	}
+	for _, p := range all {
+		fmt.Fprintf(env.Stdout, "%s\n  workspace %s, agents' folders %s, .git %s\n  network: %s; unix sockets: %s\n", p.Name, p.Workspace, p.Agents, p.Git, p.Network, p.Unix)
+		if len(p.Hosts) > 0 {
+			fmt.Fprintf(env.Stdout, "  reaches %s\n", strings.Join(p.Hosts, " "))
+		}
+	}
+	fmt.Fprint(env.Stdout, "\nWith the network by rules, the profiles agent and build reach the service of the agent that is started:\n")
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		fmt.Fprintf(env.Stdout, "  %-7s %s\n", name, strings.Join(agents[name], " "))
 	}
 	return reeve.ExitOK
 }

@@ -63,7 +63,7 @@ func commands() []command {
 		{name: "status", run: cmdStatus, summary: "Tell how the daemon is.", usage: "reeve status [--json]",
 			help: "Starts nothing. Exit code 1 where no daemon runs."},
 		{name: "config", run: cmdConfig, summary: "Show every setting and where it comes from.",
-			usage: "reeve config explain [--json]", help: "Settings stand in config.toml; docs/config.md lists them."},
+			usage: "reeve config explain [--json]\nreeve config explain sandbox [--json]", help: "Settings stand in config.toml; docs/config.md lists them. With sandbox: the profiles of reeve run, and the hosts that they reach by themselves."},
 		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
 		{name: "__daemon", run: cmdDaemon, hidden: true},
 		{name: layout.Way, run: cmdWay, hidden: true},
