@@ -10,6 +10,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/netguard"
 	"github.com/reeve-gate/reeve/internal/policy"
 	claudepolicy "github.com/reeve-gate/reeve/internal/policy/claude"
 	"github.com/reeve-gate/reeve/internal/policy/lint"
@@ -18,6 +19,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool"
+	"github.com/reeve-gate/reeve/internal/tool/connect"
 	"github.com/reeve-gate/reeve/internal/tool/files"
 	"github.com/reeve-gate/reeve/internal/tool/foreign"
 	"github.com/reeve-gate/reeve/internal/tool/git"
@@ -201,7 +203,7 @@ func newBench(env *cmdEnv, workspace, home string, clients bool) (*trial.Bench, 
 		workspace = session.Repository(env.Dir)
 	}
 	disk := safepath.NewDisk(safepath.Options{Home: env.absolute(home), State: []string{paths.Config, paths.State, paths.Data}})
-	own := tool.NewRegistry(append(append(files.Tools(disk), git.Tools(nil)...), shell.New(nil))...)
+	own := tool.NewRegistry(append(append(files.Tools(disk), git.Tools(nil)...), shell.New(nil), connect.New(&netguard.Guard{}))...)
 	claudes := tool.NewRegistry(foreign.Tools("claude")...)
 	find := func(name string) []tool.Tool {
 		name = strings.ToLower(name)

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"crypto/ecdsa"
@@ -250,6 +251,37 @@ func TestProgramsReachAnAllowedHostAndNoOther(t *testing.T) {
 		}
 		if b, err := os.ReadFile(filepath.Join(r.ws, "cloned/file")); string(b) != "content\n" {
 			t.Errorf("cloned %q, %v", b, err)
+		}
+	})
+	t.Run("ssh", func(t *testing.T) {
+		need(t, "ssh")
+		heard := make(chan string, 1)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() { // says what a server says first, and hears what a client does
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, "SSH-2.0-test\r\n")
+			line, _ := bufio.NewReader(c).ReadString('\n')
+			heard <- line
+		}()
+		_, rest, err := r.inside(t, allow(l.Addr().String()), "sh", "-c", "eval $GIT_SSH_COMMAND -o BatchMode=yes -p "+l.Addr().String()[len("127.0.0.1:"):]+" 127.0.0.1 true")
+		if err == nil {
+			t.Error("ssh says that all is well")
+		}
+		select {
+		case line := <-heard:
+			if !strings.HasPrefix(line, "SSH-2.0-") {
+				t.Errorf("the server heard %q", line)
+			}
+		default:
+			t.Errorf("the server heard nothing\n%s", rest)
 		}
 	})
 	t.Run("node", func(t *testing.T) {

@@ -219,7 +219,7 @@ func (d *Daemon) wire() error {
 		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
 		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
 			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Program: d.exe},
-		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode,
+		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: badHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
 		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,
 	}

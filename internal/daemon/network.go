@@ -101,6 +101,13 @@ func (d *Daemon) Network(id string) []string {
 	return n.gate.Receipt()
 }
 
+// badHosts says what is wrong with the hosts of a session that is about to
+// begin.
+func badHosts(groups []session.Allowed) error {
+	_, err := sessionLayers(groups)
+	return err
+}
+
 // sessionLayers are the layers of the policy that hold in one session alone.
 func sessionLayers(groups []session.Allowed) ([]*policy.Layer, error) {
 	var all []*policy.Layer

@@ -167,8 +167,7 @@ func (s *Session) Allow(ctx context.Context, a egress.Asked) (egress.Pass, error
 	select {
 	case <-w.settled:
 	case <-ctx.Done():
-		s.leave(w)
-		return nil, &egress.Refusal{Host: a.Host, Port: a.Port, Why: "the connection was given up before anybody answered"}
+		return nil, s.leave(w)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,17 +264,20 @@ func (s *Session) ask(ctx context.Context, w *way) {
 
 // leave takes a client that went away off a way; the last one takes the
 // question along.
-func (s *Session) leave(w *way) {
+func (s *Session) leave(w *way) *egress.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	no := &egress.Refusal{Host: w.host, Port: w.port, Why: "the program gave up before anybody answered"}
+	s.counts.refuse(w.site, no.Why)
 	if w.waiting--; w.waiting == 0 && w.users == 0 {
 		if !w.isSettled() {
 			s.unlist(w)
 			w.cancel()
-			return
+			return no
 		}
 		s.finish(w)
 	}
+	return no
 }
 
 // retire takes a way out of reach of new connections. mu is held.

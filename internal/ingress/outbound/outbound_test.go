@@ -440,6 +440,9 @@ func TestAClientThatGoesAwayWithdrawsItsQuestion(t *testing.T) {
 		if withdrawn != 1 || d.asked != 1 {
 			t.Errorf("%d withdrawn of %d", withdrawn, d.asked)
 		}
+		if got := strings.Join(s.Receipt(), "\n"); !strings.Contains(got, "a.example:443, 2 times: the program gave up") {
+			t.Errorf("the receipt says\n%s", got)
+		}
 		d.answer = func(context.Context, string) (bool, bool) { return true, false }
 		use(t, s, "a.example") // a question that nobody answered is no answer
 	})

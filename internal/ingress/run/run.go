@@ -76,6 +76,7 @@ type Door struct {
 	Runs    string // where runs are noted while they last, for a start after a kill
 	Profile string
 	Mode    reeve.Mode
+	Hosts   func([]session.Allowed) error // what is wrong with hosts as rules, or nil
 
 	Remote  Remote // starts programs on other machines; nil = none are set up
 	Nowhere string // below Own: an empty directory, where sessions on other machines stand here
@@ -175,6 +176,9 @@ func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
 	hosts, err := layout.Allowed(r, p, net)
 	if err != nil {
 		return session.Session{}, nil, err
+	}
+	if err := d.Hosts(hosts); err != nil {
+		return session.Session{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
 	return d.Sessions.Begin(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile,
 		Agent: layout.ProgramName(r.Argv), Allowed: hosts}, d.Home)

@@ -1,26 +1,22 @@
 package rule
 
 import (
-	"strings"
+	"fmt"
 
-	"github.com/reeve-gate/reeve/internal/policy/tree"
+	"github.com/reeve-gate/reeve"
 )
 
 // AllowHosts is a layer that allows hosts, each as HOST or HOST:PORT. from is
 // where its rules are said to stand, why is their reason.
 func AllowHosts(name, from, why string, hosts []string) (*Layer, error) {
-	var b strings.Builder
-	b.WriteString("allow = [\n")
+	l := &Layer{Name: name, File: from}
 	for _, host := range hosts {
-		b.WriteString("{ rule = " + tree.Quote("web(domain:"+host+")") + ", reason = " + tree.Quote(why) + " },\n")
-	}
-	b.WriteString("]\n")
-	l, err := Parse(name, from, []byte(b.String()))
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range l.Rules {
-		r.At = from
+		r, err := Compile(reeve.Allow, "web(domain:"+host+")")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", host, err)
+		}
+		r.At, r.Reason = from, why
+		l.Rules = append(l.Rules, r)
 	}
 	return l, nil
 }
