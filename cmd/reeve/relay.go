@@ -19,6 +19,7 @@ type relay struct {
 	conn   *attach.Conn
 	kept   bool // the detach key means something
 	stdin  *os.File
+	fd     int // of stdin, whose size is asked for while keys are read
 	stdout *os.File
 	before *term.State
 	resize chan os.Signal
@@ -31,7 +32,8 @@ type relay struct {
 
 func openRelay(stdin, stdout *os.File, conn *attach.Conn, kept bool) *relay {
 	r := &relay{conn: conn, kept: kept, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), over: make(chan struct{})}
-	r.before, _ = term.MakeRaw(int(stdin.Fd())) // not raw: keys are echoed twice, nothing worse
+	r.fd = int(stdin.Fd())
+	r.before, _ = term.MakeRaw(r.fd) // not raw: keys are echoed twice, nothing worse
 	signal.Notify(r.resize, syscall.SIGWINCH)
 	go func() {
 		r.tellSize()
@@ -45,7 +47,7 @@ func openRelay(stdin, stdout *os.File, conn *attach.Conn, kept bool) *relay {
 }
 
 func (r *relay) tellSize() {
-	if cols, rows, err := term.GetSize(int(r.stdin.Fd())); err == nil {
+	if cols, rows, err := term.GetSize(r.fd); err == nil {
 		_ = r.conn.Tell(attach.Window, attach.Size{Rows: uint16(rows), Cols: uint16(cols)})
 	}
 }

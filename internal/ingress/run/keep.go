@@ -182,10 +182,14 @@ func (d *Door) serve(k *kept, link *keeper.Link, net jail.NetMode) error {
 		}
 	}
 	way := &wayOut{host: d.Host, id: k.one.ID, needed: net == jail.ProxiedNetwork}
-	if ln := link.Proxy(); ln != nil {
+	ln := link.Proxy()
+	switch {
+	case ln != nil:
 		if err := way.listener(ln); err != nil {
 			return fmt.Errorf("serve the session's network: %w", err)
 		}
+	case link.Over():
+		return nil // its program was gone at once: nobody wants a way out
 	}
 	return way.check()
 }

@@ -187,6 +187,14 @@ func (l *Link) Hook() *os.File { return l.file(&l.hook) }
 // Proxy is a handle of the listener at [jail.ProxyAddr], as Hook.
 func (l *Link) Proxy() *os.File { return l.file(&l.proxy) }
 
+// Over reports whether the session has ended or was let go of: the link gives
+// no file any more.
+func (l *Link) Over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
 // file gives a second handle of one of the link's files.
 func (l *Link) file(of **os.File) *os.File {
 	l.mu.Lock()
