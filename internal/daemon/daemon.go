@@ -85,6 +85,7 @@ type Daemon struct {
 	exe      string
 	exeStat  os.FileInfo
 	trust    *trust
+	hooks    *hooks
 
 	stop     context.CancelFunc
 	stopping chan struct{}
@@ -267,6 +268,8 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer endWork()
 	d.work = work
+	d.hooks = newHooks(d.opt.Paths.State, d.opt.Getenv)
+	defer d.hooks.end()
 	d.runs.Adopt()
 	d.closeLeftovers(ctx)
 	limit.Sweep()

@@ -139,13 +139,9 @@ func (d *Daemon) SaveRule(rule string) error {
 	return nil
 }
 
-// OpenHook serves the session's own socket.
+// OpenHook serves the session's own socket: one that was made ready before.
 func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
-	path, err := localsock.Path(d.store.Dir(id), wire.HookSocket, d.opt.Getenv)
-	if err != nil {
-		return "", err
-	}
-	l, err := localsock.Listen(path)
+	l, err := d.hooks.open()
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +151,7 @@ func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
 	d.trees[id] = t
 	d.mu.Unlock()
 	go d.api.Serve(context.WithoutCancel(ctx), l, id)
-	return path, nil
+	return l.Path(), nil
 }
 
 // Sockets says where the sockets of a kept session stand.
@@ -236,7 +232,7 @@ func (d *Daemon) Ended(id string) {
 	delete(d.trees, id)
 	d.mu.Unlock()
 	if t.hook != nil {
-		t.hook.Close()
+		d.hooks.drop(t.hook)
 	}
 	t.network.stop() // its connections are on record before the session ends
 	d.EndSession(id)

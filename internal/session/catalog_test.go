@@ -1,7 +1,10 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -137,9 +140,9 @@ func TestAClientsSessionThatBeginsAgainRemembers(t *testing.T) {
 	}
 }
 
-// TestABegunSessionIsOnTheDiskOnceItIsKept: it counts before, and what another
-// daemon reads after kept is the whole of it.
-func TestABegunSessionIsOnTheDiskOnceItIsKept(t *testing.T) {
+// TestASessionThatIsKeptOutlivesItsDaemon: another daemon reads the whole of
+// it, what it has read and its end; one that is not kept leaves nothing.
+func TestASessionThatIsKeptOutlivesItsDaemon(t *testing.T) {
 	state, ws := t.TempDir(), t.TempDir()
 	n := 0
 	again := func() *Store {
@@ -150,27 +153,42 @@ func TestABegunSessionIsOnTheDiskOnceItIsKept(t *testing.T) {
 		return s
 	}
 	s := again()
-	for range 20 {
-		one, kept, err := s.Begin(Session{Client: "run", Workspace: ws, Mode: reeve.ModePlan, Profile: "strict"}, "/home/nobody-here")
+	for i := range 20 {
+		one, err := s.Begin(Session{Client: "run", Workspace: ws, Mode: reeve.ModePlan, Profile: "strict"}, "/home/nobody-here")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.Get(one.ID); err != nil || got.Profile != "strict" {
-			t.Errorf("before it is kept: %+v %v", got, err)
+			t.Errorf("begun: %+v %v", got, err)
 		}
-		for range 2 {
-			if err := kept(); err != nil {
+		keep := i%2 == 0
+		if keep {
+			if err := s.Keep(one.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := again().Get(one.ID); err != nil || got.Mode != reeve.ModePlan || got.Workspace != one.Workspace {
+		s.AddTaint(one.ID, flow.Taint{Untrusted: true})
+		got, err := again().Get(one.ID)
+		if keep && (err != nil || got.Mode != reeve.ModePlan || got.Workspace != one.Workspace || !got.Taint.Untrusted) {
 			t.Errorf("another daemon reads %+v %v", got, err)
 		}
+		if !keep && !errors.Is(err, reeve.ErrNotFound) {
+			t.Errorf("one that is not kept is read as %+v %v", got, err)
+		}
+		if err := s.End(one.ID); err != nil {
+			t.Error(err)
+		}
+		if err := s.Keep(one.ID); !errors.Is(err, reeve.ErrNotFound) {
+			t.Errorf("keep one that has ended: %v", err)
+		}
+		if got, err := again().Recall(one.ID); keep && (err != nil || got.Ended.IsZero()) {
+			t.Errorf("its end is read as %+v %v", got, err)
+		}
 	}
-	if _, _, err := s.Begin(Session{Client: "run", Workspace: "/"}, "/home/nobody-here"); err == nil {
+	if _, err := s.Begin(Session{Client: "run", Workspace: "/"}, "/home/nobody-here"); err == nil {
 		t.Error("the root is a workspace")
 	}
-	if left := len(s.List()); left != 20 {
-		t.Errorf("%d sessions, want 20", left)
+	if left, err := os.ReadDir(filepath.Join(state, "sessions")); err != nil || len(left) != 10 {
+		t.Errorf("%d sessions have a folder, want 10 (%v)", len(left), err)
 	}
 }

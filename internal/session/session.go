@@ -2,8 +2,9 @@
 // profile each has, which client's session it answers for, what it has read,
 // how many calls it has made and how they were decided.
 //
-// A session is one folder below sessions/ in the state directory, with
-// session.json in it (0600, written whole). What only matters while the daemon
+// A session that is kept is one folder below sessions/ in the state directory,
+// with session.json in it (0600, written whole); one that is not ends with the
+// daemon, and so does what runs in it. What only matters while the daemon
 // lives (taint, tally, running process) is kept in memory; losing it can only
 // make an answer stricter or a receipt shorter, with one exception that is
 // handled: taint is written at once when it grows, because forgetting it would
@@ -90,6 +91,9 @@ type live struct {
 	calls int
 	tally Tally
 	plan  bool // the client in it is in plan mode now
+	kept  bool // it outlives the daemon, and has a file
+
+	write sync.Mutex // held while the file is written, so that what is newer stands last
 }
 
 // Open reads the sessions that have not ended.
@@ -116,7 +120,7 @@ func Open(state string, maxCalls int, now func() time.Time, newID func() string)
 			s.remember(&live{Session: one})
 			continue
 		}
-		s.keep(one)
+		s.keep(one).kept = true
 	}
 	return s, nil
 }
@@ -142,11 +146,11 @@ func (s *Store) remember(l *live) {
 
 // Create begins a new session and keeps it on the disk; see [Store.Begin].
 func (s *Store) Create(one Session, home string) (Session, error) {
-	one, kept, err := s.Begin(one, home)
+	one, err := s.Begin(one, home)
 	if err != nil {
 		return Session{}, err
 	}
-	if err := kept(); err != nil {
+	if err := s.Keep(one.ID); err != nil {
 		s.drop(one.ID)
 		return Session{}, err
 	}
@@ -154,24 +158,43 @@ func (s *Store) Create(one Session, home string) (Session, error) {
 }
 
 // Begin begins a new session, gives it an id and makes its workspace canonical:
-// an existing directory, neither the root nor the home directory. The session counts at once, and is written down meanwhile: kept
-// waits until it is on the disk, and must have returned nil before anything
-// happens in the session. It may be called more than once.
-func (s *Store) Begin(one Session, home string) (begun Session, kept func() error, err error) {
+// an existing directory, neither the root nor the home directory. It ends with
+// the daemon unless [Store.Keep] is called.
+func (s *Store) Begin(one Session, home string) (Session, error) {
 	real, err := Workspace(one.Workspace, home)
 	if err != nil {
-		return Session{}, nil, err
+		return Session{}, err
 	}
 	one.ID, one.Workspace, one.Started = s.newID(), real, s.now()
-	if err := os.Mkdir(s.Dir(one.ID), 0o700); err != nil {
-		return Session{}, nil, fmt.Errorf("keep session %s: %w", one.ID, err)
-	}
-	written := make(chan error, 1)
-	go func(one Session) { written <- errors.Join(s.save(&one), durable.SyncDir(s.dir)) }(one)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(one).calls = s.ended[one.Client+"\x00"+one.Foreign].calls
-	return one, sync.OnceValue(func() error { return <-written }), nil
+	return one, nil
+}
+
+// Keep writes a session down, and its end when it comes: it outlives the daemon
+// and the machine's power, since what may be begun again must know what it had
+// read.
+func (s *Store) Keep(id string) error {
+	s.mu.Lock()
+	l := s.all[id]
+	if l == nil {
+		s.mu.Unlock()
+		return fmt.Errorf("%w: no session %s, or it has ended", reeve.ErrNotFound, id)
+	}
+	l.kept = true
+	s.mu.Unlock()
+	return errors.Join(s.persist(l), durable.SyncDir(s.dir))
+}
+
+// persist brings what is known of a session to the disk.
+func (s *Store) persist(l *live) error {
+	l.write.Lock()
+	defer l.write.Unlock()
+	s.mu.Lock()
+	one := l.Session
+	s.mu.Unlock()
+	return s.save(&one)
 }
 
 // drop forgets a session that could not be kept.
@@ -294,10 +317,13 @@ func (s *Store) End(id string) error {
 		delete(s.foreign, l.Client+"\x00"+l.Foreign)
 		s.remember(l)
 	}
-	one := l.Session
+	l.Session.Ended = s.now()
+	kept := l.kept
 	s.mu.Unlock()
-	one.Ended = s.now()
-	return s.save(&one)
+	if !kept {
+		return nil
+	}
+	return s.persist(l)
 }
 
 // Recall reads a session back, also one that has ended.
@@ -336,7 +362,7 @@ func (s *Store) Reopen(id, home string) (Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keep(one)
+	s.keep(one).kept = true
 	return one, nil
 }
 
@@ -361,9 +387,11 @@ func (s *Store) AddTaint(id string, t flow.Taint) {
 		return
 	}
 	l.Session.Taint = l.Session.Taint.Join(t)
-	one := l.Session
+	kept := l.kept
 	s.mu.Unlock()
-	_ = s.save(&one)
+	if kept {
+		_ = s.persist(l)
+	}
 }
 
 // Spend counts one call and refuses when the budget is used up.

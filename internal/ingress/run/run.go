@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reeve-gate/reeve"
@@ -112,29 +113,28 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	if err != nil {
 		return wire.Ran{}, err
 	}
-	one, kept, err := d.open(r)
+	one, err := d.open(r)
 	if err != nil {
 		return wire.Ran{}, d.unmade(ctx, tree, err)
 	}
-	if r.TTY || r.Detach {
-		if err := kept(); err != nil {
+	if r.TTY || r.Detach || tree != nil {
+		if err := d.Sessions.Keep(one.ID); err != nil {
 			d.Host.Ended(one.ID)
 			return wire.Ran{}, d.unmade(ctx, tree, err)
 		}
+	}
+	if r.TTY || r.Detach {
 		ran, err := d.keep(ctx, one, r, tree, notes, started)
 		if d.runs.get(one.ID) == nil { // nothing was started
 			err = d.unmade(ctx, tree, err)
 		}
 		return ran, err
 	}
-	defer func() {
-		kept() // or the end could be written before the beginning
-		d.Host.Ended(one.ID)
-	}()
+	defer d.Host.Ended(one.ID)
 	if tree != nil {
-		return d.runInTree(ctx, one, r, tree, notes, func() (wire.Ran, error) { return d.in(ctx, one, kept, r, []string{tree.Repo}, streams, started) })
+		return d.runInTree(ctx, one, r, tree, notes, func() (wire.Ran, error) { return d.in(ctx, one, r, []string{tree.Repo}, streams, started) })
 	}
-	return d.in(ctx, one, kept, r, nil, streams, started)
+	return d.in(ctx, one, r, nil, streams, started)
 }
 
 // workspace is the one named, else the repository around the working
@@ -151,12 +151,12 @@ func (d *Door) workspace(r wire.Run) string {
 }
 
 // open makes the session.
-func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
+func (d *Door) open(r wire.Run) (session.Session, error) {
 	mode := d.Mode
 	if r.Mode != "" {
 		m, err := reeve.ParseMode(r.Mode)
 		if err != nil || m == reeve.ModeDangerous {
-			return session.Session{}, nil, fmt.Errorf("%w: mode %q: it is plan, auto or default", reeve.ErrUsage, r.Mode)
+			return session.Session{}, fmt.Errorf("%w: mode %q: it is plan, auto or default", reeve.ErrUsage, r.Mode)
 		}
 		mode = m
 	}
@@ -167,26 +167,25 @@ func (d *Door) open(r wire.Run) (session.Session, func() error, error) {
 	}
 	p, err := jail.ProfileNamed(profile)
 	if err != nil {
-		return session.Session{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+		return session.Session{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
 	net, err := layout.NetMode(r.Net, p)
 	if err != nil {
-		return session.Session{}, nil, err
+		return session.Session{}, err
 	}
 	hosts, err := layout.Allowed(r, p, net)
 	if err != nil {
-		return session.Session{}, nil, err
+		return session.Session{}, err
 	}
 	if err := d.Hosts(hosts); err != nil {
-		return session.Session{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+		return session.Session{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
 	return d.Sessions.Begin(session.Session{Name: r.Name, Client: "run", Workspace: ws, Mode: mode, Profile: profile,
 		Agent: layout.ProgramName(r.Argv), Allowed: hosts}, d.Home)
 }
 
-// in runs r with the caller's own streams, to its end. What can be made ready
-// is, while the session is written down.
-func (d *Door) in(ctx context.Context, one session.Session, kept func() error, r wire.Run, read []string, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+// in runs r with the caller's own streams, to its end.
+func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, read []string, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
 	begin := d.Now()
 	lay, err := d.Layout(one, r)
 	if err != nil {
@@ -216,17 +215,19 @@ func (d *Door) in(ctx context.Context, one session.Session, kept func() error, r
 	inv := d.invocation(one, plan.Dir, args)
 	defer d.Launch.Give(inv.ID, job)()
 	before := plant.Snapshot(plan, begin)
-	forget, err := before.Note(d.Runs)
-	if err != nil {
-		return wire.Ran{}, err
-	}
-	if err := kept(); err != nil {
-		forget()
-		return wire.Ran{}, err
-	}
+	var forget func()
+	noted := make(chan error, 1)
+	job.Ready = sync.OnceValue(func() error { return <-noted })
+	go func() { // while the kernel decides
+		var err error
+		forget, err = before.Note(d.Runs)
+		noted <- err
+	}()
 	dec, res := d.Kernel.Do(ctx, inv)
 	after := before.Compare(context.WithoutCancel(ctx)) // of a run that was interrupted too
-	forget()
+	if job.Ready() == nil {
+		forget()
+	}
 	if end, err := refused(one, dec, res, job); end != nil || err != nil {
 		return *cmp.Or(end, &wire.Ran{}), err
 	}

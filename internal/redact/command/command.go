@@ -13,6 +13,7 @@ package command
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Part says which part of a word is secret.
@@ -67,9 +68,9 @@ type group struct {
 	bundle   bool // other flags may stand before it in the same word
 }
 
-// byFlag are the groups by their flag, with its dashes; names are those of all
-// programs by their first byte.
-var byFlag, names = func() (map[string][]*group, [256][]string) {
+// read reads the table at the first use: its groups by their flag, with its
+// dashes, and the names of all programs by their first byte.
+var read = sync.OnceValues(func() (byFlag map[string][]*group, names *[256][]string) {
 	parts := map[string]Part{"whole": Whole, "colon": AfterColon, "percent": AfterPercent, "pass": AfterPass}
 	all := map[string][]*group{}
 	var first [256][]string
@@ -97,8 +98,8 @@ var byFlag, names = func() (map[string][]*group, [256][]string) {
 			all[bare] = append(all[bare], g)
 		}
 	}
-	return all, first
-}()
+	return all, &first
+})
 
 // Flag says what the word that begins with flag tells, when line stands before
 // it: which part of which word is secret. flag has its dashes and ends at the
@@ -108,6 +109,7 @@ func Flag(line, flag string) (part Part, glued int) {
 	if len(flag) < 2 || flag[0] != '-' {
 		return None, 0
 	}
+	byFlag, _ := read()
 	for _, g := range byFlag[flag] {
 		if g.apart && g.runs(line) {
 			return g.part, 0
@@ -134,6 +136,7 @@ func Flag(line, flag string) (part Part, glued int) {
 // Names reports whether any program of the table is named in text; where none
 // is, no line that consists of it need be read.
 func Names(text string) bool {
+	_, names := read()
 	for i := range len(text) {
 		for _, program := range names[text[i]] {
 			if strings.HasPrefix(text[i:], program) {
@@ -150,6 +153,7 @@ func Suspect(flag string) bool {
 	if len(flag) < 2 {
 		return false
 	}
+	byFlag, _ := read()
 	if _, ok := byFlag[flag]; ok {
 		return true
 	}

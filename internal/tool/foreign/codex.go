@@ -3,6 +3,7 @@ package foreign
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/tool"
@@ -79,10 +80,10 @@ func codexBash(args []byte, at tool.Place) ([]reeve.Effect, error) {
 // in its shells' PATH too: given a patch in any other way, its files are not
 // known.
 func patchInShell(command string, at tool.Place) []reeve.Effect {
-	if !patchWord.MatchString(command) {
+	if !patchWord().MatchString(command) {
 		return nil
 	}
-	m := patchAlone.FindStringSubmatch(command)
+	m := patchAlone().FindStringSubmatch(command)
 	if m == nil || m[2] != m[4] {
 		return []reeve.Effect{{Kind: reeve.EffectUnknown, Why: "a patch inside a longer command"}}
 	}
@@ -97,9 +98,14 @@ func patchInShell(command string, at tool.Place) []reeve.Effect {
 }
 
 var (
-	patchWord  = regexp.MustCompile(`\bapply_?patch\b`)
-	patchAlone = regexp.MustCompile(`^\s*(?:cd[ \t]+([\w./-]+)[ \t]*&&[ \t]*)?apply_?patch[ \t]*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
+	patchWord  = atFirst(`\bapply_?patch\b`)
+	patchAlone = atFirst(`^\s*(?:cd[ \t]+([\w./-]+)[ \t]*&&[ \t]*)?apply_?patch[ \t]*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
 )
+
+// atFirst compiles an expression at its first use.
+func atFirst(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 func applyPatch(args []byte, at tool.Place) ([]reeve.Effect, error) {
 	var a asCommand
@@ -107,13 +113,13 @@ func applyPatch(args []byte, at tool.Place) ([]reeve.Effect, error) {
 		return nil, err
 	}
 	text := a.Command
-	if m := hereDocument.FindStringSubmatch(text); m != nil && m[1] == m[3] {
+	if m := hereDocument().FindStringSubmatch(text); m != nil && m[1] == m[3] {
 		text = m[2] // Codex takes a patch so wrapped too
 	}
 	return append(patched(text, at), a.Rest.effects()...), nil
 }
 
-var hereDocument = regexp.MustCompile(`^\s*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
+var hereDocument = atFirst(`^\s*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
 
 // patched reads the files that a patch of Codex's own format changes:
 //

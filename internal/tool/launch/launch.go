@@ -30,6 +30,7 @@ const Name = "run"
 type Job struct {
 	Plan    jail.Plan
 	Cmd     jail.Cmd
+	Ready   func() error             // called before the tree is started, which an error prevents; nil = nothing to wait for
 	Started func(jail.Process) error // called once the tree runs; an error stops it
 	Exit    jail.Exit                // how the tree ended, valid when Run has returned
 	Fault   error                    // why the door stopped what it started
@@ -138,6 +139,11 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 		start = j.Keeper
 	case j.Elsewhere != nil:
 		start = j.Elsewhere
+	}
+	if j.Ready != nil {
+		if err := j.Ready(); err != nil {
+			return tool.Failed("make ready: %v", err)
+		}
 	}
 	p, err := start.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
 	switch {
