@@ -100,8 +100,11 @@ func (j *judge) other(e *reeve.Effect) {
 	subject, column := e.Kind.String(), reeve.ColumnTool
 	_, named := j.set.Tier(j.in.Tool)
 	reads := e.Kind == reeve.EffectUnknown && j.tier == reeve.TierRead && (named || j.in.Class == tool.ClassMCP)
-	if reads {
+	switch {
+	case reads:
 		column = reeve.ColumnRead
+	case e.Kind == reeve.EffectUnknown && j.tier == reeve.TierDestructive:
+		column = reeve.ColumnDestructive // an allow must say that it means this
 	}
 	because := e.Why
 	if because == "" {

@@ -435,11 +435,14 @@ func TestToolNamesMatchWithoutCaseAndWithStars(t *testing.T) {
 	unknown := reeve.Effect{Kind: reeve.EffectUnknown, Why: "nothing is known"}
 	args := func(in *Input, a string) *Input { in.Args = []byte(a); return in }
 	verdicts(t, `
-allow = ["mcp__GitHub__get_*", "mcp__files", "mcp(db__read_*)", "Grep", "task"]
+allow = ["mcp__GitHub__get_*", "mcp__files", "mcp(db__read_*)", "Grep", "task", "mcp__look__wipe", {rule = "mcp__look__wipe_tmp", destructive = true}]
 deny = ["mcp__*__delete_*", "mcp__files__write(path:*secret*)"]
 ask = ["mcp__db__query(*drop table*)"]
 [tiers]
+"mcp__look__wipe*" = "destructive"
 "mcp__look__*" = "read"`, []verdictCase{
+		{"an allow that does not say destructive", call("mcp__look__wipe", unknown), reeve.Ask, "tier destructive"},
+		{"an allow that says destructive", call("mcp__look__wipe_tmp", unknown), reeve.Allow, "mcp__look__wipe_tmp"},
 		{"a star", call("mcp__github__get_issue", unknown), reeve.Allow, "mcp__GitHub__get_*"},
 		{"a whole server", call("mcp__files__read", unknown), reeve.Allow, "mcp__files"},
 		{"no other server", call("mcp__files2__read", unknown), reeve.Ask, "default"},
