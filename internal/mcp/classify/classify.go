@@ -171,3 +171,13 @@ func Of(t Tool) Verdict {
 	}
 	return Verdict{Read, ByHints, "the server, which you trust, says that it only reads"}
 }
+
+// MarshalText writes the class by its name.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads the name of a class that a person gave a tool.
+func (c *Class) UnmarshalText(text []byte) error {
+	var err error
+	*c, err = Parse(string(text))
+	return err
+}
