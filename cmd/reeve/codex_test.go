@@ -146,9 +146,7 @@ type codexRun struct {
 func (d *codexDesk) start(script openaitest.Script, before []string, more ...string) *codexRun {
 	d.t.Helper()
 	r := &codexRun{model: openaitest.New(d.t, script), done: make(chan error, 1), out: new(bytes.Buffer)}
-	argv := append(slices.Clone(reaching(before, r.model.URL)), d.program, "exec", "--skip-git-repo-check",
-		"-c", "model="+d.model, "-c", "model_provider=scripted", "-c", `model_providers.scripted={name="scripted",base_url="`+r.model.URL+`",wire_api="responses"}`)
-	argv = append(append(append(argv, d.sandbox...), more...), "go on")
+	argv := append(slices.Clone(reaching(before, r.model.URL)), d.argv(r.model.URL, more...)...)
 	cmd := exec.CommandContext(d.t.Context(), argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = d.work, d.env
 	cmd.Stdout, cmd.Stderr = r.out, r.out
@@ -158,6 +156,13 @@ func (d *codexDesk) start(script openaitest.Script, before []string, more ...str
 	}
 	go func() { r.done <- cmd.Wait() }() // ends with the process, which ends with the test
 	return r
+}
+
+// argv is Codex with the model behind url and more arguments.
+func (d *codexDesk) argv(url string, more ...string) []string {
+	argv := []string{d.program, "exec", "--skip-git-repo-check",
+		"-c", "model=" + d.model, "-c", "model_provider=scripted", "-c", `model_providers.scripted={name="scripted",base_url="` + url + `",wire_api="responses"}`}
+	return slices.Concat(argv, d.sandbox, more, []string{"go on"})
 }
 
 func (d *codexDesk) wait(r *codexRun) {
