@@ -14,11 +14,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
+	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -224,7 +226,7 @@ func (s *soaked) check(name string, one wire.Session, saw, lines, code int, endl
 	default:
 		s.ended.Add(1)
 	}
-	out, errs, err := s.try("sessions", "logs", name)
+	out, errs, err := s.try("sessions", "logs", one.ID) // a name may have been another's before
 	if err != nil {
 		s.t.Errorf("logs of %s: %v %s", name, err, errs)
 		return
@@ -276,14 +278,24 @@ func (s *soaked) killKeepers(ctx context.Context, every time.Duration) {
 		folders, _ := filepath.Glob(filepath.Join(s.home(), "state", "sessions", "*"))
 		for _, i := range rand.Perm(len(folders)) {
 			p, err := keeper.Find(folders[i])
-			if err != nil || s.exe(p.Keeper.PID) != s.bin {
+			if err != nil {
+				continue
+			}
+			fd, err := unix.PidfdOpen(p.Keeper.PID, 0)
+			if err != nil {
 				continue // it has ended
 			}
-			s.mu.Lock()
-			s.killed[filepath.Base(folders[i])] = true
-			s.mu.Unlock()
-			_ = syscall.Kill(p.Keeper.PID, syscall.SIGKILL)
-			return
+			is, _, _, err := localsock.Look(p.Keeper.PID)
+			if err == nil && is == p.Keeper { // and no other that has its number now
+				s.mu.Lock()
+				s.killed[filepath.Base(folders[i])] = true
+				s.mu.Unlock()
+				err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			}
+			unix.Close(fd)
+			if err == nil && is == p.Keeper {
+				return
+			}
 		}
 	})
 }
