@@ -124,6 +124,7 @@ mcp/web          net part   : mcp/message mcp/upstream netguard
 mcp/servers      part       : config mcp/upstream
 mcp/catalog      part       : durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
+mcp/packages     pure part  :
 mcp/classify     pure part  : reeve mcp/message
 mcp/finding      pure part  : mcp/message
 
