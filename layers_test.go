@@ -59,6 +59,7 @@ redact/visible   pure part  :
 redact/document  pure part  : redact/name redact/value redact/command
 redact           pure       : reeve redact/name redact/shape redact/value redact/known redact/command redact/document redact/visible
 
+jsonc            pure       :
 scroll                      : redact
 durable                     :
 safepath/beneath            :
@@ -141,7 +142,7 @@ ingress/checkout part       : reeve
 ingress/layout   part       : reeve netguard jail session tool/launch wire
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout jail jail/keeper jail/plant jail/pty localsock scroll session tool/launch wire
 ingress/codex    pure part  :
-ingress/install             : reeve durable ingress/codex
+ingress/install             : reeve durable jsonc ingress/codex
 
 testuser         exec test  :
 sshdtest         net exec test :

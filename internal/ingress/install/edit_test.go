@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/reeve-gate/reeve/internal/jsonc"
 )
 
 const (
@@ -22,7 +24,7 @@ func settings(t testing.TB) map[string]string {
 	all := map[string]string{
 		"empty":           "",
 		"line ends":       "\r\n\n",
-		"byte order mark": string(bom),
+		"byte order mark": string(jsonc.BOM),
 		"empty object":    "{}",
 		"open object":     "{\n}\n",
 		"empty hooks":     `{"hooks":{}}`,
@@ -126,7 +128,7 @@ func TestTheHookIsAddedForEveryEventAndNothingElseChanges(t *testing.T) {
 // decode reads settings as our reader does, into plain values.
 func decode(t testing.TB, src string) map[string]any {
 	t.Helper()
-	root, err := read([]byte(src))
+	root, err := jsonc.Read([]byte(src))
 	if err != nil {
 		t.Fatalf("%q does not parse: %v", src, err)
 	}
@@ -136,26 +138,26 @@ func decode(t testing.TB, src string) map[string]any {
 	return plain(root).(map[string]any)
 }
 
-func plain(n *node) any {
-	switch n.kind {
+func plain(n *jsonc.Node) any {
+	switch n.Kind {
 	case '{':
 		m := map[string]any{}
-		for _, k := range n.kids {
-			m[k.name] = plain(k.value)
+		for _, k := range n.Kids {
+			m[k.Name] = plain(k.Value)
 		}
 		return m
 	case '[':
 		l := []any{}
-		for _, k := range n.kids {
-			l = append(l, plain(k.value))
+		for _, k := range n.Kids {
+			l = append(l, plain(k.Value))
 		}
 		return l
 	case '"':
-		return n.text
+		return n.Text
 	}
 	var v any
-	if err := json.Unmarshal([]byte(n.text), &v); err != nil {
-		return n.text // a number that no float64 holds
+	if err := json.Unmarshal([]byte(n.Text), &v); err != nil {
+		return n.Text // a number that no float64 holds
 	}
 	return v
 }
@@ -250,26 +252,26 @@ func TestAHookThatSomeoneWeakenedIsRepaired(t *testing.T) {
 
 func TestSettingsThatCannotBeReadAreRefusedWithThePlace(t *testing.T) {
 	tests := map[string]string{
-		"{\n  \"model\": opus\n}":           "line 2, column 12: no value of JSON",
-		"{\n  \"a\": 1\n  \"b\": 2\n}":      "line 3, column 3: a comma or '}' is missing",
-		"{\"é\": \"x\n\"}":                  "line 1, column 7: this string does not end on its line",
-		"{\"a\": \"\\x\"}":                  "line 1, column 7: this string is no valid JSON",
-		"{\"a\": \"\xff\"}":                 "line 1, column 7: this string is no valid JSON",
-		"{} {}":                             "line 1, column 4: something follows the settings",
-		"[]":                                "line 1, column 1: the settings are no object",
-		"// only a comment":                 "line 1, column 18: there are comments, but no object",
-		"{ /* open":                         "line 1, column 3: this comment does not end",
-		"{a: 1}":                            "line 1, column 2: a name in quotation marks is expected",
-		"{\"a\" 1}":                         "line 1, column 6: a colon is missing after the name",
-		"{\"a\": 01}":                       "line 1, column 7: no value of JSON",
-		"{\"a\":":                           "line 1, column 6: the text ends where a value is expected",
-		"{,}":                               "line 1, column 2: a name in quotation marks is expected",
-		"{\"hooks\":{},\"hooks\":{}}":       `line 1, column 21: "hooks" stands twice`,
-		"{\"hooks\":[]}":                    `line 1, column 10: "hooks" is no object`,
-		"{\"hooks\":null}":                  `line 1, column 10: "hooks" is no object`,
-		"{\"hooks\":{\"PreToolUse\":{}}}":   `line 1, column 24: "PreToolUse" is no list`,
-		strings.Repeat(" ", MaxSettings+1):  "at most 1048576 are read",
-		strings.Repeat("[", 200) + "broken": "values nest deeper than 100",
+		"{\n  \"model\": opus\n}":            "line 2, column 12: no value of JSON",
+		"{\n  \"a\": 1\n  \"b\": 2\n}":       "line 3, column 3: a comma or '}' is missing",
+		"{\"é\": \"x\n\"}":                   "line 1, column 7: this string does not end on its line",
+		"{\"a\": \"\\x\"}":                   "line 1, column 7: this string is no valid JSON",
+		"{\"a\": \"\xff\"}":                  "line 1, column 7: this string is no valid JSON",
+		"{} {}":                              "line 1, column 4: something follows the settings",
+		"[]":                                 "line 1, column 1: the settings are no object",
+		"// only a comment":                  "line 1, column 18: there are comments, but no object",
+		"{ /* open":                          "line 1, column 3: this comment does not end",
+		"{a: 1}":                             "line 1, column 2: a name in quotation marks is expected",
+		"{\"a\" 1}":                          "line 1, column 6: a colon is missing after the name",
+		"{\"a\": 01}":                        "line 1, column 7: no value of JSON",
+		"{\"a\":":                            "line 1, column 6: the text ends where a value is expected",
+		"{,}":                                "line 1, column 2: a name in quotation marks is expected",
+		"{\"hooks\":{},\"hooks\":{}}":        `line 1, column 21: "hooks" stands twice`,
+		"{\"hooks\":[]}":                     `line 1, column 10: "hooks" is no object`,
+		"{\"hooks\":null}":                   `line 1, column 10: "hooks" is no object`,
+		"{\"hooks\":{\"PreToolUse\":{}}}":    `line 1, column 24: "PreToolUse" is no list`,
+		strings.Repeat(" ", jsonc.MaxText+1): "at most 1048576 are read",
+		strings.Repeat("[", 200) + "broken":  "values nest deeper than 100",
 	}
 	for src, want := range tests {
 		if got, err := Claude.Add([]byte(src), true, command); err == nil || !strings.Contains(err.Error(), want) {

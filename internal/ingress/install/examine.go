@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/reeve-gate/reeve/internal/jsonc"
 )
 
 // Examine reports what in one settings file of the client would keep Reeve's
@@ -12,7 +14,7 @@ import (
 // administrator placed. Each note is one sentence with the place; text that
 // cannot be read gives one note that says so. Nothing is changed.
 func (c *Client) Examine(file string, src []byte, managed bool) []string {
-	root, err := read(src)
+	root, err := jsonc.Read(src)
 	if err != nil {
 		return []string{fmt.Sprintf("%s: %v: %s cannot load this file", file, err, c.Product)}
 	}
@@ -20,42 +22,42 @@ func (c *Client) Examine(file string, src []byte, managed bool) []string {
 		return nil
 	}
 	x := &examiner{client: c, file: file, src: src}
-	if l := root.loose; l != nil {
-		x.note(l.at, "%s; %s loads nothing of a settings file that has one, hooks included", l.what, c.Product)
+	if l := root.Loose; l != nil {
+		x.note(l.At, "%s; %s loads nothing of a settings file that has one, hooks included", l.What, c.Product)
 	}
 	if c == Claude {
 		x.switches(root, managed)
 	} else {
 		x.strangers(root)
 	}
-	hooks, _ := root.member("hooks")
+	hooks, _ := root.Member("hooks")
 	for _, event := range []string{"PreToolUse", "PreSkillShellCommand", "PermissionRequest"} {
-		groups, _ := hooks.member(event)
+		groups, _ := hooks.Member(event)
 		x.groups(event, groups)
 	}
 	return x.notes
 }
 
 // switches reports the settings of Claude Code that turn hooks off.
-func (x *examiner) switches(root *node, managed bool) {
-	if root.isTrue("disableAllHooks") {
-		v, _ := root.member("disableAllHooks")
-		x.note(v.start, "disableAllHooks is true: no hook runs, and the gate is open")
+func (x *examiner) switches(root *jsonc.Node, managed bool) {
+	if root.IsTrue("disableAllHooks") {
+		v, _ := root.Member("disableAllHooks")
+		x.note(v.Start, "disableAllHooks is true: no hook runs, and the gate is open")
 	}
-	if managed && root.isTrue("allowManagedHooksOnly") {
-		v, _ := root.member("allowManagedHooksOnly")
-		x.note(v.start, "allowManagedHooksOnly is true: only hooks of the managed settings run; ask the administrator to add Reeve's there")
+	if managed && root.IsTrue("allowManagedHooksOnly") {
+		v, _ := root.Member("allowManagedHooksOnly")
+		x.note(v.Start, "allowManagedHooksOnly is true: only hooks of the managed settings run; ask the administrator to add Reeve's there")
 	}
 }
 
 // strangers reports what makes Codex 0.171 pass over a whole hooks.json.
-func (x *examiner) strangers(root *node) {
-	if bytes.HasPrefix(x.src, bom) {
+func (x *examiner) strangers(root *jsonc.Node) {
+	if bytes.HasPrefix(x.src, jsonc.BOM) {
 		x.note(0, "a byte order mark; Codex loads nothing of a file that has one, hooks included")
 	}
-	for _, k := range root.kids {
-		if k.name != "hooks" && k.name != "description" {
-			x.note(k.start, "%s; Codex loads nothing of a file with a name that it does not know, hooks included", strconv.Quote(k.name))
+	for _, k := range root.Kids {
+		if k.Name != "hooks" && k.Name != "description" {
+			x.note(k.Start, "%s; Codex loads nothing of a file with a name that it does not know, hooks included", strconv.Quote(k.Name))
 		}
 	}
 }
@@ -68,33 +70,33 @@ type examiner struct {
 }
 
 func (x *examiner) note(at int, format string, args ...any) {
-	line, col := place(x.src, at)
+	line, col := jsonc.Place(x.src, at)
 	x.notes = append(x.notes, fmt.Sprintf("%s:%d:%d: ", x.file, line, col)+fmt.Sprintf(format, args...))
 }
 
 // groups reports the hooks of others on an event at which something may be
 // allowed.
-func (x *examiner) groups(event string, groups *node) {
-	if groups == nil || groups.kind != '[' {
+func (x *examiner) groups(event string, groups *jsonc.Node) {
+	if groups == nil || groups.Kind != '[' {
 		return
 	}
-	for _, g := range groups.kids {
-		hooks, _ := g.value.member("hooks")
+	for _, g := range groups.Kids {
+		hooks, _ := g.Value.Member("hooks")
 		if hooks == nil {
 			continue
 		}
-		for _, h := range hooks.kids {
-			if !x.client.isOurs(h.value.str("command")) {
-				x.foreign(event, h.value)
+		for _, h := range hooks.Kids {
+			if !x.client.isOurs(h.Value.Str("command")) {
+				x.foreign(event, h.Value)
 			}
 		}
 	}
 }
 
-func (x *examiner) foreign(event string, h *node) {
-	what := h.str("command")
+func (x *examiner) foreign(event string, h *jsonc.Node) {
+	what := h.Str("command")
 	if what == "" {
-		what = h.str("url")
+		what = h.Str("url")
 	}
 	if len(what) > 80 {
 		what = strings.ToValidUTF8(what[:80], "") + "…"
@@ -103,10 +105,10 @@ func (x *examiner) foreign(event string, h *node) {
 	if event == "PermissionRequest" {
 		says = "it may answer " + x.client.Product + "'s own questions; a denial of Reeve's comes first"
 	}
-	if allows(h.str("command") + h.str("prompt")) {
+	if allows(h.Str("command") + h.Str("prompt")) {
 		says = "it seems to allow calls; " + says
 	}
-	x.note(h.start, "another hook runs at %s (%s): %s", event, strconv.Quote(what), says)
+	x.note(h.Start, "another hook runs at %s (%s): %s", event, strconv.Quote(what), says)
 }
 
 // allows reports whether the text of a hook itself shows that it allows.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/jsonc"
 )
 
 // File is a settings file as it was when it was opened.
@@ -50,7 +51,7 @@ func Open(path string) (*File, error) {
 		return nil, fmt.Errorf("open settings %s: %w", real, err)
 	}
 	f.Exists, f.perm = true, info.Mode().Perm()
-	if f.Text, err = io.ReadAll(io.LimitReader(file, MaxSettings+1)); err != nil {
+	if f.Text, err = io.ReadAll(io.LimitReader(file, jsonc.MaxText+1)); err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
 	return f, nil

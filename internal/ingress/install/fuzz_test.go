@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/reeve-gate/reeve/internal/jsonc"
 )
 
 // FuzzSettings holds for any text: what Add makes of it parses, has the hook,
@@ -18,13 +20,13 @@ func FuzzSettings(f *testing.F) {
 	f.Add([]byte(`{"hooks":{"PreToolUse":[{"hooks":[{"command":"'/r' hook claude || exit 2"}]},{}],"X":[]}}`))
 	f.Add([]byte("{\"a\":1,\n\t\"hooks\":{ // x\n\"SessionEnd\":[1,\n2 ]}}"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		root, err := read(src)
+		root, err := jsonc.Read(src)
 		checkReader(t, src, root, err)
 		with, err := Claude.Add(src, true, command)
 		if err != nil {
 			return
 		}
-		after, err := read(with)
+		after, err := jsonc.Read(with)
 		if err != nil || !Claude.installed(after, command) {
 			t.Fatalf("add to %q gives %q (%v)", src, with, err)
 		}
@@ -50,10 +52,10 @@ func FuzzSettings(f *testing.F) {
 
 // checkReader compares the reader with the standard library where the text
 // is strict JSON.
-func checkReader(t *testing.T, src []byte, root *node, err error) {
+func checkReader(t *testing.T, src []byte, root *jsonc.Node, err error) {
 	var want any
 	if json.Unmarshal(src, &want) != nil {
-		if err == nil && root != nil && root.loose == nil && !bytes.HasPrefix(src, bom) && !hugeNumber(root) {
+		if err == nil && root != nil && root.Loose == nil && !bytes.HasPrefix(src, jsonc.BOM) && !hugeNumber(root) {
 			t.Fatalf("%q is read as strict JSON", src)
 		}
 		return
@@ -68,13 +70,13 @@ func checkReader(t *testing.T, src []byte, root *node, err error) {
 
 // hugeNumber finds a number that no float64 holds: JSON, but not to the
 // standard library's Unmarshal.
-func hugeNumber(n *node) bool {
-	if n.kind == '0' {
+func hugeNumber(n *jsonc.Node) bool {
+	if n.Kind == '0' {
 		var f any
-		return json.Unmarshal([]byte(n.text), &f) != nil
+		return json.Unmarshal([]byte(n.Text), &f) != nil
 	}
-	for _, k := range n.kids {
-		if hugeNumber(k.value) {
+	for _, k := range n.Kids {
+		if hugeNumber(k.Value) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve/internal/ingress/codex"
+	"github.com/reeve-gate/reeve/internal/jsonc"
 )
 
 // Source is one settings file that a client joins into what it obeys.
@@ -183,25 +184,25 @@ func digests(all []codex.Trust) []string {
 // Trusts are the entries under which Codex runs the hooks of Reeve's in the
 // text of target, as they stand there. Other clients have none.
 func (c *Client) Trusts(target string, text []byte) []codex.Trust {
-	root, err := read(text)
+	root, err := jsonc.Read(text)
 	if err != nil || c != Codex {
 		return nil
 	}
 	var all []codex.Trust
-	hooks, _ := root.member("hooks")
+	hooks, _ := root.Member("hooks")
 	for _, e := range c.Events {
-		groups, _ := hooks.member(e.Name)
+		groups, _ := hooks.Member(e.Name)
 		if groups == nil {
 			continue
 		}
-		for i, g := range groups.kids {
-			list, _ := g.value.member("hooks")
+		for i, g := range groups.Kids {
+			list, _ := g.Value.Member("hooks")
 			if list == nil {
 				continue
 			}
-			for j, h := range list.kids {
-				if c.isOurs(h.value.str("command")) {
-					all = append(all, codex.Trust{Key: codex.Key(target, e.Name, i, j), Digest: digest(e, g.value, h.value)})
+			for j, h := range list.Kids {
+				if c.isOurs(h.Value.Str("command")) {
+					all = append(all, codex.Trust{Key: codex.Key(target, e.Name, i, j), Digest: digest(e, g.Value, h.Value)})
 				}
 			}
 		}
@@ -210,14 +211,14 @@ func (c *Client) Trusts(target string, text []byte) []codex.Trust {
 }
 
 // digest is of a hook as it stands in its group.
-func digest(e Event, group, hook *node) string {
+func digest(e Event, group, hook *jsonc.Node) string {
 	var matcher *string
-	if m, _ := group.member("matcher"); m != nil && m.kind == '"' && e.Matcher {
-		matcher = &m.text
+	if m, _ := group.Member("matcher"); m != nil && m.Kind == '"' && e.Matcher {
+		matcher = &m.Text
 	}
 	timeout := e.Timeout
-	if v, _ := hook.member("timeout"); v != nil {
-		fmt.Sscan(strings.TrimSpace(v.text), &timeout) // what is no number has another digest, and Codex does not load it
+	if v, _ := hook.Member("timeout"); v != nil {
+		fmt.Sscan(strings.TrimSpace(v.Text), &timeout) // what is no number has another digest, and Codex does not load it
 	}
-	return codex.Digest(e.Name, matcher, hook.str("command"), timeout)
+	return codex.Digest(e.Name, matcher, hook.Str("command"), timeout)
 }

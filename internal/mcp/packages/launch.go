@@ -292,10 +292,11 @@ func pySpec(l *Launch, spec string) {
 		l.Registry, l.Name = Other, spec
 		return
 	}
-	name, version, exact := spec, "", false
+	name, version, exact, unclear := spec, "", false, false
 	if i := strings.IndexAny(spec, "=<>!~@ ;"); i > 0 {
 		name = strings.TrimSpace(spec[:i])
 		version = strings.TrimSpace(spec[i:])
+		unclear = version == "" || !strings.ContainsAny(version[:1], "=<>!~@;")
 		if v, ok := strings.CutPrefix(version, "=="); ok {
 			version, exact = strings.TrimLeft(v, "="), pyExact.MatchString(strings.TrimLeft(v, "="))
 		} else if v, ok := strings.CutPrefix(version, "@"); ok { // uv's own way
@@ -310,7 +311,7 @@ func pySpec(l *Launch, spec string) {
 	if i := strings.IndexByte(name, '['); i > 0 && strings.HasSuffix(name, "]") {
 		name = name[:i]
 	}
-	if !pyName.MatchString(name) || version != "" && !strings.ContainsAny(version[:1], "=<>!~@;") {
+	if !pyName.MatchString(name) || unclear {
 		l.Unclear = "its requirement cannot be read: " + spec
 		return
 	}

@@ -173,7 +173,7 @@ func Resembles(name string) string {
 		return strings.NewReplacer("-", "", "_", "", ".", "", "/", "", "@", "").Replace(s)
 	}
 	for _, o := range official {
-		scope, base, scoped := strings.Cut(o, "/")
+		_, base, scoped := strings.Cut(o, "/")
 		switch {
 		case flat(name) == flat(o):
 			return o

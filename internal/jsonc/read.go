@@ -1,4 +1,4 @@
-package install
+package jsonc
 
 import (
 	"bytes"
@@ -10,58 +10,58 @@ import (
 
 // Bounds on a settings file.
 const (
-	MaxSettings = 1 << 20 // bytes
-	maxDepth    = 100
+	MaxText  = 1 << 20 // bytes
+	maxDepth = 100
 )
 
-// node is one JSON value with the span of bytes it stands in.
-type node struct {
-	kind       byte // '{', '[', '"' or '0' for literals and numbers
-	start, end int
-	text       string    // of a string, unquoted; of a literal, as it stands
-	kids       []kid     // of an object or array
-	loose      *looseEnd // the first comment or trailing comma below, for the root
+// Node is one JSON value with the span of bytes it stands in.
+type Node struct {
+	Kind       byte // '{', '[', '"' or '0' for literals and numbers
+	Start, End int
+	Text       string // of a string, unquoted; of a literal, as it stands
+	Kids       []Kid  // of an object or array
+	Loose      *Loose // the first comment or trailing comma below, for the root
 }
 
-// kid is a member of an object or an element of an array; for an element the
+// Kid is a member of an object or an element of an array; for an element the
 // name is empty and start is that of the value.
-type kid struct {
-	name  string
-	start int // of the member's name
-	value *node
+type Kid struct {
+	Name  string
+	Start int // of the member's name
+	Value *Node
 }
 
-// looseEnd is text that strict JSON does not have.
-type looseEnd struct {
-	at   int
-	what string
+// Loose is text that strict JSON does not have.
+type Loose struct {
+	At   int
+	What string
 }
 
-// member returns the value of the name, and whether the name stands twice.
-func (n *node) member(name string) (v *node, twice bool) {
-	if n == nil || n.kind != '{' {
+// Member returns the value of the name, and whether the name stands twice.
+func (n *Node) Member(name string) (v *Node, twice bool) {
+	if n == nil || n.Kind != '{' {
 		return nil, false
 	}
-	for _, k := range n.kids {
-		if k.name == name {
-			v, twice = k.value, v != nil
+	for _, k := range n.Kids {
+		if k.Name == name {
+			v, twice = k.Value, v != nil
 		}
 	}
 	return v, twice
 }
 
-// str is the value of a string member, or "".
-func (n *node) str(name string) string {
-	if v, _ := n.member(name); v != nil && v.kind == '"' {
-		return v.text
+// Str is the value of a string member, or "".
+func (n *Node) Str(name string) string {
+	if v, _ := n.Member(name); v != nil && v.Kind == '"' {
+		return v.Text
 	}
 	return ""
 }
 
-// isTrue reports whether the member is the literal true.
-func (n *node) isTrue(name string) bool {
-	v, _ := n.member(name)
-	return v != nil && v.kind == '0' && v.text == "true"
+// IsTrue reports whether the member is the literal true.
+func (n *Node) IsTrue(name string) bool {
+	v, _ := n.Member(name)
+	return v != nil && v.Kind == '0' && v.Text == "true"
 }
 
 // reader walks over the text of a settings file.
@@ -69,19 +69,19 @@ type reader struct {
 	src   []byte
 	at    int
 	deep  int
-	loose *looseEnd
+	loose *Loose
 }
 
-// read parses settings: JSON that may hold comments and trailing commas. The
+// Read parses settings: JSON that may hold comments and trailing commas. The
 // root is nil where there is nothing but white space. An error names line and
 // column.
-func read(src []byte) (*node, error) {
-	if len(src) > MaxSettings {
-		return nil, fmt.Errorf("%d bytes; at most %d are read", len(src), MaxSettings)
+func Read(src []byte) (*Node, error) {
+	if len(src) > MaxText {
+		return nil, fmt.Errorf("%d bytes; at most %d are read", len(src), MaxText)
 	}
 	r := &reader{src: src}
-	if bytes.HasPrefix(src, bom) {
-		r.at = len(bom)
+	if bytes.HasPrefix(src, BOM) {
+		r.at = len(BOM)
 	}
 	if err := r.space(); err != nil {
 		return nil, err
@@ -102,20 +102,20 @@ func read(src []byte) (*node, error) {
 	if r.at != len(src) {
 		return nil, r.fault("something follows the settings")
 	}
-	root.loose = r.loose
+	root.Loose = r.loose
 	return root, nil
 }
 
-var bom = []byte("\xef\xbb\xbf")
+var BOM = []byte("\xef\xbb\xbf")
 
 // fault is an error at the reader's place.
 func (r *reader) fault(what string) error {
-	line, col := place(r.src, r.at)
+	line, col := Place(r.src, r.at)
 	return fmt.Errorf("line %d, column %d: %s", line, col, what)
 }
 
-// place counts lines and columns (in characters) from 1.
-func place(src []byte, at int) (line, col int) {
+// Place counts lines and columns (in characters) from 1.
+func Place(src []byte, at int) (line, col int) {
 	before := src[:min(at, len(src))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
@@ -148,7 +148,7 @@ func (r *reader) space() error {
 func (r *reader) comment() error {
 	rest := r.src[r.at:]
 	if r.loose == nil {
-		r.loose = &looseEnd{r.at, "a comment"}
+		r.loose = &Loose{r.at, "a comment"}
 	}
 	length := -1
 	switch {
@@ -173,7 +173,7 @@ func (r *reader) comment() error {
 	return nil
 }
 
-func (r *reader) value() (*node, error) {
+func (r *reader) value() (*Node, error) {
 	if r.deep++; r.deep > maxDepth {
 		return nil, r.fault(fmt.Sprintf("values nest deeper than %d", maxDepth))
 	}
@@ -194,10 +194,10 @@ func (r *reader) value() (*node, error) {
 		r.at = start
 		return nil, r.fault("no value of JSON")
 	}
-	return &node{kind: '0', start: start, end: r.at, text: string(r.src[start:r.at])}, nil
+	return &Node{Kind: '0', Start: start, End: r.at, Text: string(r.src[start:r.at])}, nil
 }
 
-func (r *reader) str() (*node, error) {
+func (r *reader) str() (*Node, error) {
 	start := r.at
 	for r.at++; ; r.at++ {
 		switch r.peek() {
@@ -219,11 +219,11 @@ func (r *reader) str() (*node, error) {
 		r.at = start
 		return nil, r.fault("this string is no valid JSON")
 	}
-	return &node{kind: '"', start: start, end: r.at, text: string(text)}, nil
+	return &Node{Kind: '"', Start: start, End: r.at, Text: string(text)}, nil
 }
 
-func (r *reader) container(open byte) (*node, error) {
-	n := &node{kind: open, start: r.at}
+func (r *reader) container(open byte) (*Node, error) {
+	n := &Node{Kind: open, Start: r.at}
 	shut := open + 2 // in ASCII, each closing bracket stands two after its opening one
 	comma := -1      // of the element before, not followed by one yet
 	for r.at++; ; {
@@ -231,21 +231,21 @@ func (r *reader) container(open byte) (*node, error) {
 			return nil, err
 		}
 		if r.peek() == shut && r.at < len(r.src) {
-			if comma >= 0 && (r.loose == nil || comma < r.loose.at) {
-				r.loose = &looseEnd{comma, "a comma after the last value"}
+			if comma >= 0 && (r.loose == nil || comma < r.loose.At) {
+				r.loose = &Loose{comma, "a comma after the last value"}
 			}
 			r.at++
-			n.end = r.at
+			n.End = r.at
 			return n, nil
 		}
-		if len(n.kids) > 0 && comma < 0 {
+		if len(n.Kids) > 0 && comma < 0 {
 			return nil, r.fault(fmt.Sprintf("a comma or %q is missing", shut))
 		}
 		k, err := r.kid(open)
 		if err != nil {
 			return nil, err
 		}
-		n.kids = append(n.kids, k)
+		n.Kids = append(n.Kids, k)
 		if err := r.space(); err != nil {
 			return nil, err
 		}
@@ -256,8 +256,8 @@ func (r *reader) container(open byte) (*node, error) {
 	}
 }
 
-func (r *reader) kid(open byte) (kid, error) {
-	k := kid{start: r.at}
+func (r *reader) kid(open byte) (Kid, error) {
+	k := Kid{Start: r.at}
 	if open == '{' {
 		if r.peek() != '"' {
 			return k, r.fault("a name in quotation marks is expected")
@@ -266,7 +266,7 @@ func (r *reader) kid(open byte) (kid, error) {
 		if err != nil {
 			return k, err
 		}
-		k.name = name.text
+		k.Name = name.Text
 		if err := r.space(); err != nil {
 			return k, err
 		}
@@ -279,6 +279,6 @@ func (r *reader) kid(open byte) (kid, error) {
 		}
 	}
 	v, err := r.value()
-	k.value = v
+	k.Value = v
 	return k, err
 }
