@@ -122,7 +122,7 @@ mcp/message      pure part  :
 mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
-mcp/servers      part       : config mcp/upstream
+mcp/servers      part       : config jsonc mcp/upstream
 mcp/catalog      part       : durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
 mcp/packages     pure part  :
