@@ -60,6 +60,7 @@ redact/document  pure part  : redact/name redact/value redact/command
 redact           pure       : reeve redact/name redact/shape redact/value redact/known redact/command redact/document redact/visible
 
 jsonc            pure       :
+tomlc            pure       :
 scroll                      : redact
 durable                     :
 safepath/beneath            :
@@ -123,6 +124,7 @@ mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
 mcp/servers      part       : config jsonc mcp/upstream
+mcp/clients                 : jsonc tomlc mcp/servers
 mcp/catalog      part       : durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
 mcp/packages     pure part  :
@@ -141,7 +143,7 @@ ingress/outbound            : reeve netguard jail/egress tool/connect
 ingress/checkout part       : reeve
 ingress/layout   part       : reeve netguard jail session tool/launch wire
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout jail jail/keeper jail/plant jail/pty localsock scroll session tool/launch wire
-ingress/codex    pure part  :
+ingress/codex    pure part  : tomlc
 ingress/install             : reeve durable jsonc ingress/codex
 
 testuser         exec test  :

@@ -52,6 +52,8 @@ func Cut(src []byte, n *Node, goes func(Kid) bool) []Span {
 			c.cut(k.Start, k.Value.End)
 			if i+1 < len(n.Kids) {
 				c.gap(k.Value.End, n.Kids[i+1].Start)
+			} else {
+				c.gap(k.Value.End, n.End-1) // a comma may stand there too
 			}
 		}
 	default:
@@ -89,6 +91,11 @@ func (c *cutter) some(n *Node, gone []int) {
 			continue
 		}
 		next++
+		if kept && i+1 < len(n.Kids) && !(next < len(gone) && gone[next] == i+1) &&
+			!blank(c.src[n.Kids[i-1].Value.End:k.Start]) && blank(c.src[k.Value.End:n.Kids[i+1].Start]) {
+			c.cut(k.Start, n.Kids[i+1].Start) // the comment before it stays beside its own value
+			continue
+		}
 		if kept {
 			c.gap(n.Kids[i-1].Value.End, k.Start)
 		}

@@ -41,7 +41,7 @@ func TestMembersAreTakenOutAndEverythingElseStays(t *testing.T) {
 		`{"a": {"x": 1}}`:                  `{"a": {}}`,
 		`{"a": {"x": 1, "y": 2}}`:          `{"a": {"y": 2}}`,
 		`{"a": {"y": 2, "x": 1}}`:          `{"a": {"y": 2}}`,
-		"{\"a\": { /* keep */ \"x\": 1 }}": "{\"a\": { /* keep */  }}",
+		"{\"a\": { /* keep */ \"x\": 1 }}": "{\"a\": { /* keep */ }}",
 		"{\"a\": {\n  // x is\n  \"x\": 1,\n  \"y\": 2,\n}}": "{\"a\": {\n  // x is\n  \"y\": 2,\n}}",
 	} {
 		got, err := Delete([]byte(src), []string{"a"}, func(name string) bool { return name == "x" })

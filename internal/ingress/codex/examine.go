@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reeve-gate/reeve/internal/tomlc"
 )
 
 // Kind says which of Codex's files a text is.
@@ -19,7 +21,7 @@ const (
 // acts beside them, one sentence each with the place. ours are the digests of
 // Reeve's hooks. A text that cannot be read gives one note that says so.
 func Examine(file string, src []byte, kind Kind, ours []string) []string {
-	values, statements, err := read(src)
+	values, statements, err := tomlc.Read(src)
 	if err != nil {
 		return []string{fmt.Sprintf("%s: %v: Codex cannot load this file", file, err)}
 	}
@@ -47,7 +49,7 @@ func Examine(file string, src []byte, kind Kind, ours []string) []string {
 
 // Pinned reports whether requirements keep hooks on, whatever else says.
 func Pinned(src []byte) bool {
-	values, _, err := read(src)
+	values, _, err := tomlc.Read(src)
 	if err != nil {
 		return false
 	}
@@ -58,7 +60,7 @@ func Pinned(src []byte) bool {
 type examiner struct {
 	file       string
 	src        []byte
-	statements []statement
+	statements []tomlc.Statement
 	notes      []string
 }
 
@@ -67,9 +69,9 @@ type examiner struct {
 func (x *examiner) note(says string, path ...string) {
 	at, best := 0, -1
 	for _, st := range x.statements {
-		n := min(len(st.path), len(path))
-		if n > best && slices.Equal(st.path[:n], path[:n]) {
-			at, best = line(x.src, st.start), n
+		n := min(len(st.Path), len(path))
+		if n > best && slices.Equal(st.Path[:n], path[:n]) {
+			at, best = tomlc.Line(x.src, st.Start), n
 		}
 	}
 	x.notes = append(x.notes, fmt.Sprintf("%s:%d: %s: %s", x.file, at, strings.Join(path, "."), says))

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve/internal/tomlc"
 )
 
 // Trust is one entry: under the hook's key, the digest of the trusted hook.
@@ -60,7 +62,7 @@ const marker = "# reeve install codex: trusts Reeve's hooks; reeve uninstall cod
 // (old) is taken out, and a text that has all entries as they are comes back as
 // it is. An error names the line.
 func Add(src []byte, exists bool, file string, all []Trust, old []string) ([]byte, error) {
-	values, _, err := read(src)
+	values, _, err := tomlc.Read(src)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +152,11 @@ func quote(s string) string {
 // check tests that the new text says what the old one said and the entries,
 // and nothing else.
 func check(before, after []byte, all []Trust) error {
-	want, statements, err := read(before)
+	want, statements, err := tomlc.Read(before)
 	if err != nil {
 		return err
 	}
-	got, _, err := read(after)
+	got, _, err := tomlc.Read(after)
 	if err == nil {
 		state, ok := member(want, "hooks", "state").(map[string]any)
 		if !ok {
@@ -172,8 +174,8 @@ func check(before, after []byte, all []Trust) error {
 		}
 	}
 	for _, st := range statements {
-		if st.path[0] == "hooks" && !st.header {
-			return fmt.Errorf("line %d: the trust of a hook cannot be added below this; write it as a [hooks.state] table", line(before, st.start))
+		if st.Path[0] == "hooks" && !st.Header {
+			return fmt.Errorf("line %d: the trust of a hook cannot be added below this; write it as a [hooks.state] table", tomlc.Line(before, st.Start))
 		}
 	}
 	return fmt.Errorf("the trust of a hook cannot be added at its end: %w", err)
@@ -190,27 +192,27 @@ func Remove(src []byte, file string, digests []string) (after []byte, exists boo
 
 // cut takes out the tables of hooks.state that go, by key and digest.
 func cut(src []byte, goes func(key, digest string) bool) (after []byte, exists bool, err error) {
-	values, statements, err := read(src)
+	values, statements, err := tomlc.Read(src)
 	if err != nil {
 		return nil, true, err
 	}
 	var spans []span
 	for i, st := range statements {
-		if !st.header || len(st.path) != 3 || st.path[0] != "hooks" || st.path[1] != "state" {
+		if !st.Header || len(st.Path) != 3 || st.Path[0] != "hooks" || st.Path[1] != "state" {
 			continue
 		}
-		digest, _ := member(values, "hooks", "state", st.path[2], "trusted_hash").(string)
-		if !goes(st.path[2], digest) {
+		digest, _ := member(values, "hooks", "state", st.Path[2], "trusted_hash").(string)
+		if !goes(st.Path[2], digest) {
 			continue
 		}
 		last := st
 		for _, next := range statements[i+1:] {
-			if next.header {
+			if next.Header {
 				break
 			}
 			last = next
 		}
-		spans = append(spans, span{st.start, last.end})
+		spans = append(spans, span{st.Start, last.End})
 	}
 	if len(spans) == 0 {
 		return src, true, nil

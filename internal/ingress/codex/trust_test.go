@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/reeve-gate/reeve/internal/tomlc"
 )
 
 const file = "/h/.codex/hooks.json"
@@ -105,15 +107,15 @@ func TestAFileThatWasChangedInBetweenLosesOnlyTheEntries(t *testing.T) {
 
 func TestAConfigThatCannotBeReadOrAddedToIsRefusedWithTheLine(t *testing.T) {
 	for src, want := range map[string]string{
-		"a = 1\nb = = 2\n":               "line 2, column 5: ",
-		"a = 1\na = 2\n":                 "a",
-		"[x\n":                           "line 1",
-		"a = \"\xff\"\n":                 "line 1",
-		"x = 1\nhooks = {}\n":            "line 2: the trust of a hook cannot be added below this",
-		"hooks.state = {}\n":             "line 1: the trust of a hook cannot be added below this",
-		"hooks = 1\n":                    "line 1: the trust of a hook cannot be added below this",
-		"[hooks]\n\nstate = { x = 1 }":   "line 3: the trust of a hook cannot be added below this",
-		strings.Repeat("#", MaxConfig+1): "at most 1048576 are read",
+		"a = 1\nb = = 2\n":                   "line 2, column 5: ",
+		"a = 1\na = 2\n":                     "a",
+		"[x\n":                               "line 1",
+		"a = \"\xff\"\n":                     "line 1",
+		"x = 1\nhooks = {}\n":                "line 2: the trust of a hook cannot be added below this",
+		"hooks.state = {}\n":                 "line 1: the trust of a hook cannot be added below this",
+		"hooks = 1\n":                        "line 1: the trust of a hook cannot be added below this",
+		"[hooks]\n\nstate = { x = 1 }":       "line 3: the trust of a hook cannot be added below this",
+		strings.Repeat("#", tomlc.MaxText+1): "at most 1048576 are read",
 	} {
 		if got, err := Add([]byte(src), true, file, ours, nil); err == nil || !strings.Contains(err.Error(), want) || got != nil {
 			t.Errorf("add to %.40q: %q, %v; want an error with %q", src, got, err, want)

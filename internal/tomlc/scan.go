@@ -1,4 +1,4 @@
-package codex
+package tomlc
 
 import (
 	"bytes"
@@ -9,22 +9,22 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// MaxConfig bounds a config.toml, in bytes.
-const MaxConfig = 1 << 20
+// MaxText bounds a text, in bytes.
+const MaxText = 1 << 20
 
-// statement is one header or one assignment, from its first byte to behind
+// Statement is one header or one assignment, from its first byte to behind
 // its line end.
-type statement struct {
-	start, end int
-	header     bool
-	path       []string // of a header: the table; of an assignment: table and key
+type Statement struct {
+	Start, End int
+	Header     bool
+	Path       []string // of a header: the table; of an assignment: table and key
 }
 
-// read parses the text: as values, and as statements with their places. An
+// Read parses the text: as values, and as statements with their places. An
 // error names line and column.
-func read(src []byte) (map[string]any, []statement, error) {
-	if len(src) > MaxConfig {
-		return nil, nil, fmt.Errorf("%d bytes; at most %d are read", len(src), MaxConfig)
+func Read(src []byte) (map[string]any, []Statement, error) {
+	if len(src) > MaxText {
+		return nil, nil, fmt.Errorf("%d bytes; at most %d are read", len(src), MaxText)
 	}
 	values := map[string]any{}
 	if err := toml.Unmarshal(src, &values); err != nil {
@@ -53,15 +53,15 @@ type scanner struct {
 	src   []byte
 	at    int
 	table []string
-	all   []statement
+	all   []Statement
 }
 
 func (s *scanner) fault(what string) error {
-	return fmt.Errorf("line %d: %s", line(s.src, s.at), what)
+	return fmt.Errorf("line %d: %s", Line(s.src, s.at), what)
 }
 
-// line counts from 1.
-func line(src []byte, at int) int { return bytes.Count(src[:at], []byte("\n")) + 1 }
+// Line counts from 1.
+func Line(src []byte, at int) int { return bytes.Count(src[:at], []byte("\n")) + 1 }
 
 // blank skips empty lines, comments and white space before a statement.
 func (s *scanner) blank() {
@@ -87,7 +87,7 @@ func (s *scanner) lineEnd() int {
 
 func (s *scanner) statement() error {
 	start := bytes.LastIndexByte(s.src[:s.at], '\n') + 1
-	st := statement{start: start}
+	st := Statement{Start: start}
 	if s.src[s.at] == '[' {
 		for s.at < len(s.src) && s.src[s.at] == '[' {
 			s.at++
@@ -96,7 +96,7 @@ func (s *scanner) statement() error {
 		if err != nil {
 			return err
 		}
-		st.header, st.path, s.table = true, path, path
+		st.Header, st.Path, s.table = true, path, path
 		s.at = s.lineEnd()
 	} else {
 		key, err := s.key()
@@ -110,9 +110,9 @@ func (s *scanner) statement() error {
 		if err := s.value(); err != nil {
 			return err
 		}
-		st.path = append(append([]string{}, s.table...), key...)
+		st.Path = append(append([]string{}, s.table...), key...)
 	}
-	st.end = s.at
+	st.End = s.at
 	s.all = append(s.all, st)
 	return nil
 }
