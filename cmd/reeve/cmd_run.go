@@ -24,7 +24,7 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f := flags(env, "run")
 	var r wire.Run
 	f.StringVar(&r.Name, "name", "", "name of the session")
-	f.StringVar(&r.Profile, "profile", "", "agent, build, strict or read-only")
+	f.StringVar(&r.Profile, "profile", "", "agent, build, strict, read-only or one of your own")
 	f.StringVar(&r.Net, "net", "", "none, ask or open")
 	f.Var((*list)(&r.AllowHosts), "allow-host", "a host, or HOST:PORT, to reach in this run")
 	f.StringVar(&r.Workspace, "workspace", "", "root of the workspace")

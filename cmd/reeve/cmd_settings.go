@@ -14,6 +14,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/services"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -70,9 +71,6 @@ func cmdConfig(env *cmdEnv, args []string) int {
 	if code, ok := parseFlags(f, args); !ok {
 		return code
 	}
-	if sandbox {
-		return explainSandbox(env, *asJSON)
-	}
 	paths, err := config.Dirs(env.Getenv)
 	if err != nil {
 		return fail(env, err)
@@ -80,6 +78,9 @@ func cmdConfig(env *cmdEnv, args []string) int {
 	c, err := config.Load(paths.Config)
 	if err != nil {
 		return fail(env, err)
+	}
+	if sandbox {
+		return explainSandbox(env, c, paths.Home, *asJSON)
 	}
 	if *asJSON {
 		printJSON(env.Stdout, c.Settings())
@@ -98,7 +99,7 @@ func cmdConfig(env *cmdEnv, args []string) int {
 
 // explainSandbox prints the profiles of the boundary, and the hosts that they
 // reach by themselves.
-func explainSandbox(env *cmdEnv, asJSON bool) int {
+func explainSandbox(env *cmdEnv, c *config.Config, home string, asJSON bool) int {
 	type profile struct {
 		Name      string   `json:"name"`
 		Workspace string   `json:"workspace"`
@@ -107,6 +108,10 @@ func explainSandbox(env *cmdEnv, asJSON bool) int {
 		Network   string   `json:"network"`
 		Unix      string   `json:"unix_sockets"`
 		Hosts     []string `json:"hosts,omitzero"`
+		Like      string   `json:"like,omitzero"`
+		Write     []string `json:"write,omitzero"` // beside the workspace
+		Pass      []string `json:"pass_env,omitzero"`
+		Limits    string   `json:"limits,omitzero"`
 	}
 	word := func(yes bool, a, b string) string {
 		if yes {
@@ -115,9 +120,14 @@ func explainSandbox(env *cmdEnv, asJSON bool) int {
 		return b
 	}
 	var all []profile
-	for _, p := range jail.Profiles() {
+	own, err := daemon.Profiles(c, home)
+	if err != nil {
+		return fail(env, err)
+	}
+	for _, p := range append(jail.Profiles(), own...) {
 		all = append(all, profile{p.Name, word(p.ReadOnly, "read-only", "writable"), word(p.AgentState, "writable", "read-only"),
-			word(p.WholeGit, "read-only", "writable but for what it executes"), p.Net.String(), word(p.NoUnix, "none", "those not hidden"), p.Hosts})
+			word(p.WholeGit, "read-only", "writable but for what it executes"), p.Net.String(), word(p.NoUnix, "none", "those not hidden"), p.Hosts,
+			c.Sandbox.Profiles[p.Name].Like, p.Write, p.Pass, bounds(p.Limits)})
 	}
 	agents := services.OfAgents
 	if asJSON {
@@ -125,9 +135,21 @@ func explainSandbox(env *cmdEnv, asJSON bool) int {
 		return reeve.ExitOK
 	}
 	for _, p := range all {
+		if p.Like != "" {
+			p.Name += ", of your own, like " + p.Like
+		}
 		fmt.Fprintf(env.Stdout, "%s\n  workspace %s, agents' folders %s, .git %s\n  network: %s; unix sockets: %s\n", p.Name, p.Workspace, p.Agents, p.Git, p.Network, p.Unix)
 		if len(p.Hosts) > 0 {
 			fmt.Fprintf(env.Stdout, "  reaches %s\n", strings.Join(p.Hosts, " "))
+		}
+		if len(p.Write) > 0 {
+			fmt.Fprintf(env.Stdout, "  may write %s\n", strings.Join(p.Write, " "))
+		}
+		if len(p.Pass) > 0 {
+			fmt.Fprintf(env.Stdout, "  passes %s\n", strings.Join(p.Pass, " "))
+		}
+		if p.Limits != "" {
+			fmt.Fprintf(env.Stdout, "  bounds: %s\n", p.Limits)
 		}
 	}
 	fmt.Fprint(env.Stdout, "\nWith the network by rules, the profiles agent and build reach the service of the agent that is started:\n")
@@ -135,6 +157,21 @@ func explainSandbox(env *cmdEnv, asJSON bool) int {
 		fmt.Fprintf(env.Stdout, "  %-7s %s\n", name, strings.Join(agents[name], " "))
 	}
 	return reeve.ExitOK
+}
+
+// bounds says what a profile bounds.
+func bounds(l jail.Limits) string {
+	var all []string
+	if l.Memory > 0 {
+		all = append(all, fmt.Sprintf("%d MiB of memory", l.Memory>>20))
+	}
+	if l.Processes > 0 {
+		all = append(all, fmt.Sprintf("%d processes", l.Processes))
+	}
+	if l.Processors > 0 {
+		all = append(all, fmt.Sprintf("%g processors", float64(l.Processors)/1000))
+	}
+	return strings.Join(all, ", ")
 }
 
 // policyTrust accepts the exact content of the project's policy file as it is

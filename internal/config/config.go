@@ -81,6 +81,8 @@ type Config struct {
 		Checkouts string   `toml:"checkouts" doc:"directory for the checkouts of reeve run --worktree; none = ~/.local/share/reeve-checkouts, or $REEVE_HOME/checkouts."`
 		PassEnv   []string `toml:"pass_env" doc:"names of environment variables passed into the sandbox although they look like secrets."`
 
+		Profiles map[string]Profile `toml:"profiles" doc:"profiles of your own, each a table [sandbox.profiles.NAME]. like names the built-in one that it begins from (agent, build, strict, read-only); net is none, ask or open; hosts are reached without a question, as in --allow-host; write, pass_env, memory, processes and processors as here, for runs in this profile; read_only = true makes the workspace read-only. reeve config explain sandbox prints the outcome."`
+
 		Memory     string `toml:"memory" doc:"memory one run may use, such as 4GiB: of the whole tree where a control group can be made, else of each process; the receipt says what was not held."`
 		Processes  int    `toml:"processes" default:"0" doc:"processes and threads one run may have at a time; 0 = no bound of ours."`
 		Processors string `toml:"processors" doc:"processors one run may keep busy, such as 1.5; needs a control group."`
@@ -102,6 +104,19 @@ type Config struct {
 	} `toml:"daemon"`
 
 	file string
+}
+
+// Profile is a sandbox profile of the person's own.
+type Profile struct {
+	Like       string   `toml:"like"`
+	Net        string   `toml:"net"`
+	Hosts      []string `toml:"hosts"`
+	Write      []string `toml:"write"`
+	PassEnv    []string `toml:"pass_env"`
+	ReadOnly   bool     `toml:"read_only"`
+	Memory     string   `toml:"memory"`
+	Processes  int      `toml:"processes"`
+	Processors string   `toml:"processors"`
 }
 
 // MaxFile bounds config.toml, in bytes.
@@ -191,7 +206,10 @@ func (c *Config) check() error {
 			return fmt.Errorf("%s: %s is %s; it must lie between %s and %s", c.file, d.key, d.value, d.min, d.max)
 		}
 	}
-	return c.checkLimits()
+	if _, _, _, err := Limits(c.Sandbox.Memory, c.Sandbox.Processes, c.Sandbox.Processors); err != nil {
+		return fmt.Errorf("%s: sandbox.%w", c.file, err)
+	}
+	return nil
 }
 
 // Size reads a number of bytes: a whole number, alone or with one of the units
@@ -229,21 +247,22 @@ func Processors(s string) (int64, error) {
 // minMemory is the least that a program of today starts with.
 const minMemory = 16 << 20
 
-func (c *Config) checkLimits() error {
-	n, err := Size(c.Sandbox.Memory)
-	if err != nil {
-		return fmt.Errorf("%s: sandbox.memory: %w", c.file, err)
+// Limits checks bounds on a run as they stand in the settings, and reads them:
+// bytes, processes, thousandths of a processor.
+func Limits(memory string, processes int, processors string) (bytes, tasks, milli int64, err error) {
+	if bytes, err = Size(memory); err != nil {
+		return 0, 0, 0, fmt.Errorf("memory: %w", err)
 	}
-	if n > 0 && n < minMemory {
-		return fmt.Errorf("%s: sandbox.memory is %s; at least 16MiB are needed to start a program", c.file, c.Sandbox.Memory)
+	if bytes > 0 && bytes < minMemory {
+		return 0, 0, 0, fmt.Errorf("memory is %s; at least 16MiB are needed to start a program", memory)
 	}
-	if c.Sandbox.Processes != 0 && c.Sandbox.Processes < 4 {
-		return fmt.Errorf("%s: sandbox.processes is %d; it is 0 or at least 4", c.file, c.Sandbox.Processes)
+	if processes != 0 && processes < 4 {
+		return 0, 0, 0, fmt.Errorf("processes is %d; it is 0 or at least 4", processes)
 	}
-	if _, err := Processors(c.Sandbox.Processors); err != nil {
-		return fmt.Errorf("%s: sandbox.processors: %w", c.file, err)
+	if milli, err = Processors(processors); err != nil {
+		return 0, 0, 0, fmt.Errorf("processors: %w", err)
 	}
-	return nil
+	return bytes, int64(processes), milli, nil
 }
 
 // Pins are egress.hosts, read.

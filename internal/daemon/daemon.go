@@ -199,8 +199,14 @@ func open(opt Options) (*Daemon, error) {
 
 // wire joins the rooms to the kernel and the kernel to the doors.
 func (d *Daemon) wire() error {
-	var err error
-	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf); err != nil {
+	profiles, err := Profiles(d.conf, d.opt.Paths.Home)
+	if err != nil {
+		return err
+	}
+	if _, err := jail.ProfileNamed(d.conf.Sandbox.Profile, profiles...); err != nil {
+		return fmt.Errorf("sandbox.profile: %w", err)
+	}
+	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf, profiles); err != nil {
 		return err
 	}
 	d.kernel = kernel.New(kernel.Config{
@@ -219,7 +225,7 @@ func (d *Daemon) wire() error {
 	d.runs = &rundoor.Door{
 		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
 		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
-			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Program: d.exe},
+			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Profiles: profiles, Program: d.exe},
 		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: badHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
 		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type hands struct {
 	wall  jail.Wall
 	paths config.Paths
 	conf  *config.Config
+
+	profiles []jail.Profile // the person's own
 }
 
 // Output runs argv to its end and keeps the tail of its streams.
@@ -29,14 +32,14 @@ func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []
 		plan := jail.Plan{Profile: "host", Workspace: c.Place.Workspace, Dir: dir, Env: append(h.hostEnv(), env...)}
 		return jail.Output(ctx, host.Wall{}, c.Permit, c.Digest, plan, argv, limits)
 	}
-	profile, err := jail.ProfileNamed(c.Profile)
+	profile, err := jail.ProfileNamed(c.Profile, h.profiles...)
 	if err != nil {
 		return jail.Captured{}, err
 	}
 	none := jail.NetNone
 	plan, err := profile.Plan(
 		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Quarantine: quarantineDir(h.paths), Env: os.Environ()},
-		jail.Options{Argv: argv, Write: h.conf.Sandbox.Write, Net: &none, Set: env})
+		jail.Options{Argv: argv, Write: slices.Concat(h.conf.Sandbox.Write, profile.Write), Net: &none, Set: env})
 	if err != nil {
 		return jail.Captured{}, err
 	}

@@ -60,9 +60,8 @@ func Keep() int {
 
 // limits are the configured bounds of every run; config has checked them.
 func limits(c *config.Config) jail.Limits {
-	memory, _ := config.Size(c.Sandbox.Memory)
-	processors, _ := config.Processors(c.Sandbox.Processors)
-	return jail.Limits{Memory: memory, Processes: int64(c.Sandbox.Processes), Processors: processors}
+	memory, processes, processors, _ := config.Limits(c.Sandbox.Memory, c.Sandbox.Processes, c.Sandbox.Processors)
+	return jail.Limits{Memory: memory, Processes: processes, Processors: processors}
 }
 
 // readyFor is how long an answer about the boundary is taken as it was: a
@@ -106,13 +105,13 @@ type toolbox struct {
 	check   *args.Checker
 }
 
-func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.Config) (*toolbox, error) {
+func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.Config, own []jail.Profile) (*toolbox, error) {
 	pins, err := c.Pins()
 	if err != nil {
 		return nil, err
 	}
 	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins})}
-	run := hands{wall, p, c}
+	run := hands{wall, p, c, own}
 	all := []tool.Tool{b.launch, b.connect, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)

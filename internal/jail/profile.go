@@ -22,6 +22,9 @@ type Profile struct {
 	Caches     bool     // package managers keep what they fetch in the cache
 	NoUnix     bool     // no unix sockets (A15)
 	KeepEnv    bool     // variables of the agent CLI that is started pass, its keys included
+	Write      []string // further directories that may be written, absolute
+	Pass       []string // names of further variables that pass
+	Limits     Limits   // those above 0 hold in place of the usual ones
 }
 
 // Profiles lists every profile, the default of `reeve run` first.
@@ -34,18 +37,18 @@ func Profiles() []Profile {
 	}
 }
 
-// ProfileNamed finds a profile; the empty name is the default one.
-func ProfileNamed(name string) (Profile, error) {
-	all := Profiles()
-	if name == "" {
-		return all[0], nil
-	}
+// ProfileNamed finds a profile among these and a person's own; the empty name is
+// the default one.
+func ProfileNamed(name string, own ...Profile) (Profile, error) {
+	all := append(Profiles(), own...)
+	var names []string
 	for _, p := range all {
-		if p.Name == name {
+		if p.Name == name || name == "" {
 			return p, nil
 		}
+		names = append(names, p.Name)
 	}
-	return Profile{}, fmt.Errorf("unknown sandbox profile %q: use agent, build, strict or read-only", name)
+	return Profile{}, fmt.Errorf("unknown sandbox profile %q: there are %s", name, strings.Join(names, ", "))
 }
 
 // Place is where a profile is laid: facts about the session and this machine.

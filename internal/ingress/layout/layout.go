@@ -8,6 +8,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,8 @@ type Ground struct {
 	Write      []string // configured for every run
 	Pass       []string
 	Limits     jail.Limits
-	Program    string // this program, shown inside for the hook
+	Profiles   []jail.Profile // the person's own
+	Program    string         // this program, shown inside for the hook
 }
 
 // Layout is a run without its environment: everything that its boundary is
@@ -50,21 +52,18 @@ type Layout struct {
 
 // Layout reads what a person asked for, with the settings of every run.
 func (g *Ground) Layout(one session.Session, r wire.Run) (Layout, error) {
-	profile, err := jail.ProfileNamed(one.Profile)
+	profile, err := jail.ProfileNamed(one.Profile, g.Profiles...)
 	if err != nil {
 		return Layout{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
-	l := Layout{Argv: r.Argv, Dir: r.Dir, Profile: profile, Write: slices.Concat(absolute(r.Write, r.Dir), g.Write),
-		Pass: slices.Concat(r.PassEnv, g.Pass), ReadOnly: r.ReadOnly, Limits: g.Limits, Umask: r.Umask}
+	l := Layout{Argv: r.Argv, Dir: r.Dir, Profile: profile, Write: slices.Concat(absolute(r.Write, r.Dir), g.Write, profile.Write),
+		Pass: slices.Concat(r.PassEnv, g.Pass, profile.Pass), ReadOnly: r.ReadOnly, Limits: g.Limits, Umask: r.Umask}
 	if r.Memory < 0 || r.Processes < 0 || r.Memory > 0 && r.Memory < minMemory || r.Processes > 0 && r.Processes < minProcesses {
 		return Layout{}, fmt.Errorf("%w: no program starts with less than 16MiB of memory or %d processes", reeve.ErrUsage, minProcesses)
 	}
-	if r.Memory > 0 {
-		l.Limits.Memory = r.Memory
-	}
-	if r.Processes > 0 {
-		l.Limits.Processes = r.Processes
-	}
+	l.Limits.Memory = cmp.Or(r.Memory, profile.Limits.Memory, l.Limits.Memory)
+	l.Limits.Processes = cmp.Or(r.Processes, profile.Limits.Processes, l.Limits.Processes)
+	l.Limits.Processors = cmp.Or(profile.Limits.Processors, l.Limits.Processors)
 	net, err := NetMode(r.Net, profile)
 	l.Net = net.String()
 	return l, err

@@ -47,7 +47,7 @@ func Allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, e
 	if len(r.AllowHosts) > 0 {
 		named := session.Allowed{From: "reeve run --allow-host", Why: "named for this run"}
 		for _, host := range r.AllowHosts {
-			clean, err := allowHost(host)
+			clean, err := AllowHost(host)
 			if err != nil {
 				return nil, fmt.Errorf("%w: --allow-host %v", reeve.ErrUsage, err)
 			}
@@ -65,7 +65,7 @@ func Allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, e
 		out = append(out, group)
 	}
 	if len(p.Hosts) > 0 {
-		out = append(out, session.Allowed{From: "profile " + p.Name, Why: "where packages come from", Hosts: p.Hosts})
+		out = append(out, session.Allowed{From: "profile " + p.Name, Why: "the hosts of this profile", Hosts: p.Hosts})
 	}
 	return out, nil
 }
@@ -74,7 +74,7 @@ func Allowed(r wire.Run, p jail.Profile, net jail.NetMode) ([]session.Allowed, e
 // this machine or its network counts only where a person named it for the run
 // too (amendment 23).
 func ownHost(given string, named []session.Allowed) (string, bool) {
-	host, err := allowHost(given)
+	host, err := AllowHost(given)
 	if err != nil {
 		return "", false
 	}
@@ -85,10 +85,10 @@ func ownHost(given string, named []session.Allowed) (string, bool) {
 	return host, slices.ContainsFunc(named, func(g session.Allowed) bool { return slices.Contains(g.Hosts, host) })
 }
 
-// allowHost reads HOST or HOST:PORT as a person types it and gives it as a rule
+// AllowHost reads HOST or HOST:PORT as a person types it and gives it as a rule
 // writes it. A pattern is the rule language's; a name is brought to its one
 // form; an address that is not the public internet's needs its port.
-func allowHost(s string) (string, error) {
+func AllowHost(s string) (string, error) {
 	switch {
 	case strings.Contains(s, "://"):
 		return "", fmt.Errorf("%s: name the host alone, without %s", netguard.Show(s), netguard.Show(s[:strings.Index(s, "://")+3]))

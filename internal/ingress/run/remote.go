@@ -97,7 +97,7 @@ func (d *Door) elsewhere(r wire.Run) (jail.Profile, jail.Options, error) {
 	if name == "" {
 		name = d.Profile
 	}
-	profile, err := jail.ProfileNamed(name)
+	profile, err := jail.ProfileNamed(name, d.Profiles...)
 	if err != nil {
 		return profile, jail.Options{}, err
 	}
@@ -105,6 +105,8 @@ func (d *Door) elsewhere(r wire.Run) (jail.Profile, jail.Options, error) {
 	switch {
 	case err != nil:
 		return profile, jail.Options{}, err
+	case len(profile.Write) > 0:
+		return profile, jail.Options{}, fmt.Errorf("the profile %s lets directories of this machine be written; take another for %s, and --write for directories there", profile.Name, r.Host)
 	case net == jail.ProxiedNetwork:
 		return profile, jail.Options{}, fmt.Errorf("the network by rule does not reach another machine: say --net none or --net open")
 	case len(r.AllowHosts) > 0:

@@ -165,7 +165,7 @@ func (d *Door) open(r wire.Run) (session.Session, error) {
 	if profile == "" {
 		profile = d.Profile
 	}
-	p, err := jail.ProfileNamed(profile)
+	p, err := jail.ProfileNamed(profile, d.Profiles...)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
