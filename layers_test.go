@@ -66,6 +66,8 @@ durable                     :
 safepath/beneath            :
 safepath/repo               :
 safepath                    : reeve safepath/repo
+view/lines       pure part  :
+view                        : reeve durable safepath safepath/beneath view/lines
 config                      : reeve netguard
 jail/tree        part       :
 jail/gitconf     pure part  :

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/durable"
+)
+
+// Bounds on a workspace that is copied, and on what is compared with it.
+const (
+	MaxEntries = 200_000  // files, directories and links of a workspace
+	MaxBytes   = 4 << 30  // that had to be copied, since they could not be shared
+	MaxDepth   = 100      // directories one in the other
+	MaxFile    = 1 << 30  // bytes of one file that is taken over
+	MaxGrown   = 400_000  // entries of a view that are looked at
+	MaxRead    = 16 << 30 // bytes of a view that are compared
+	MaxChanges = 20_000
+)
+
+// View is one view, by its folder and what it is a view of.
+type View struct {
+	Root   string // the workspace
+	Folder string // below Reeve's state; nobody but Reeve gets there
+}
+
+// Tree is what a session sees in the workspace's place.
+func (v View) Tree() string { return filepath.Join(v.Folder, "tree") }
+
+func (v View) baseFile() string { return filepath.Join(v.Folder, "base") }
+
+// stamp is the identity of a file's content. The time of change cannot be set
+// by who writes the file.
+type stamp struct {
+	Dev, Ino     uint64
+	Size         int64
+	Mod, Changed int64
+}
+
+// entry is one name of the workspace as it was copied.
+type entry struct {
+	Path string // from the root
+	Mode fs.FileMode
+	Orig stamp  // in the workspace
+	Copy stamp  // in the tree, of a file
+	Link string // where a symbolic link leads
+	Left string // why it is not in the tree; "" = it is
+}
+
+// base is everything that was copied.
+type base struct {
+	Top     stamp    // of the workspace's own directory
+	Racy    int64    // what was copied since this moment may have been written to in the same tick of the clock
+	Held    []string // patterns of paths from the root that are never taken over, each with what lies below
+	Entries []entry
+	by      map[string]*entry
+}
+
+// save writes the base whole.
+func (v View) save(b *base) error {
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(gob.NewEncoder(w).Encode(b)) }()
+	text, err := io.ReadAll(r)
+	if err == nil {
+		err = durable.WriteFile(v.baseFile(), text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what the view began from: %w", err)
+	}
+	return nil
+}
+
+// load reads the base back.
+func (v View) load() (*base, error) {
+	f, err := os.Open(v.baseFile())
+	if err != nil {
+		return nil, fmt.Errorf("read what the view began from: %w", err)
+	}
+	defer f.Close()
+	b := &base{}
+	if err := gob.NewDecoder(f).Decode(b); err != nil {
+		return nil, fmt.Errorf("read what the view began from: %w", err)
+	}
+	b.index()
+	return b, nil
+}
+
+func (b *base) index() {
+	b.by = make(map[string]*entry, len(b.Entries))
+	for i := range b.Entries {
+		b.by[b.Entries[i].Path] = &b.Entries[i]
+	}
+}
+
+// Drop forgets a view and everything in it, whatever modes and depths it was
+// given.
+func (v View) Drop() error {
+	if !filepath.IsAbs(v.Folder) || strings.Count(v.Folder, "/") < 2 {
+		return fmt.Errorf("%w: %q is no view", reeve.ErrUsage, v.Folder)
+	}
+	if err := os.RemoveAll(v.Folder); err == nil {
+		return nil
+	}
+	top, err := os.OpenRoot(v.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("drop the view: %w", err)
+	}
+	defer top.Close()
+	l := loosener{top: top}
+	for l.rest = []string{"."}; len(l.rest) > 0; {
+		next := l.rest[0]
+		l.rest = l.rest[1:]
+		l.loosen(next, 0)
+	}
+	if err := os.RemoveAll(v.Folder); err != nil {
+		return fmt.Errorf("drop the view %s: %w", v.Folder, err)
+	}
+	return nil
+}
+
+// loosener makes every directory of a view one that can be entered and
+// emptied. What lies deep is moved up first, so that no path grows too long.
+type loosener struct {
+	top  *os.Root
+	rest []string
+	up   int
+}
+
+func (l *loosener) loosen(dir string, depth int) {
+	if err := l.top.Chmod(dir, 0o700); err != nil {
+		return // removing says what is wrong
+	}
+	f, err := l.top.Open(dir)
+	if err != nil {
+		return
+	}
+	list, _ := f.ReadDir(-1)
+	f.Close()
+	for _, e := range list {
+		switch at := filepath.Join(dir, e.Name()); {
+		case !e.IsDir():
+		case depth < looseDepth:
+			l.loosen(at, depth+1)
+		default:
+			l.up++
+			up := fmt.Sprintf("deep-%d", l.up)
+			if l.top.Chmod(at, 0o700) == nil && l.top.Rename(at, up) == nil {
+				l.rest = append(l.rest, up)
+			}
+		}
+	}
+}
+
+// looseDepth times the longest name is a path that every system takes.
+const looseDepth = 12
