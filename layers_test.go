@@ -93,7 +93,8 @@ jail/pty         part       : reeve
 jail/hello       pure part  :
 jail/egress      net        : netguard jail/hello
 jail/guest       part       : jail jail/tree jail/environ
-jail/plant       part       : jail jail/tree jail/gitconf
+jail/viewed      part       : reeve jail jail/tree
+jail/plant       part       : jail jail/tree jail/gitconf jail/viewed
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
 jail/trusted     part       :
@@ -103,12 +104,12 @@ jail/ruleset     part       : reeve jail
 jail/cell        exec part  : reeve jail jail/orders jail/seccomp jail/limit jail/group jail/ruleset
 jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit jail/trusted
 jail/native      exec       : reeve permit jail jail/cell jail/orders
-jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted
-jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group jail/ruleset
+jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted jail/viewed
+jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group jail/ruleset jail/viewed
 jail/ssh         exec       : reeve permit jail jail/tree jail/gitconf jail/environ jail/seccomp jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : reeve jail jail/tree
-jail/host        exec       : reeve permit jail jail/group
+jail/host        exec       : reeve permit jail jail/group jail/viewed
 jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact scroll
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty
 
@@ -116,6 +117,7 @@ tool/patch       pure part  :
 tool/files                  : reeve tool tool/patch safepath safepath/beneath
 tool/connect                : reeve tool netguard
 tool/launch      part       : reeve tool jail
+tool/takeover    part       : reeve tool
 tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
 tool/foreign                : reeve tool shellread
@@ -143,8 +145,11 @@ ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
 ingress/outbound            : reeve netguard jail/egress tool/connect
 ingress/checkout part       : reeve
-ingress/layout   part       : reeve netguard jail session tool/launch wire
-ingress/run                 : reeve attach durable ingress/checkout ingress/layout jail jail/keeper jail/plant jail/pty localsock scroll session tool/launch wire
+ingress/layout   part       : reeve netguard jail jail/viewed session tool/launch wire
+ingress/receipt  part       : jail jail/plant session
+ingress/window   part       : attach jail/pty localsock
+ingress/review   part       : reeve jail jail/viewed session tool/takeover view wire
+ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch view wire
 ingress/codex    pure part  : tomlc
 ingress/install             : reeve durable jsonc ingress/codex
 

@@ -365,7 +365,21 @@ func (c *Client) Merge(ctx context.Context, id string) (m wire.Merged, err error
 	return m, c.call(ctx, true, wire.MethodMerge, wire.Named{ID: id}, &m, nil)
 }
 
-// Drop forgets a session's checkout.
+// Review lists what a session's view changes, and shows it on out unless that
+// is nil.
+func (c *Client) Review(ctx context.Context, r wire.Review, out *os.File) (told wire.Reviewed, err error) {
+	if out == nil {
+		return told, c.call(ctx, true, wire.MethodReview, r, &told, nil)
+	}
+	return told, c.call(ctx, true, wire.MethodReview, r, &told, nil, out)
+}
+
+// Apply takes changes of a session's view over into the workspace.
+func (c *Client) Apply(ctx context.Context, a wire.Apply) (told wire.Applied, err error) {
+	return told, c.call(ctx, true, wire.MethodApply, a, &told, nil)
+}
+
+// Drop forgets a session's checkout or view.
 func (c *Client) Drop(ctx context.Context, d wire.Drop) error {
 	return c.call(ctx, true, wire.MethodDrop, d, nil, nil)
 }

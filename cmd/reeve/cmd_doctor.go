@@ -151,7 +151,7 @@ func unprobed(wall string) []promise {
 		for _, what := range landlock.Unheld() {
 			all = append(all, promise{what, "missing", "not held by Landlock"})
 		}
-		return all
+		return append(all, promise{"a view of the workspace for --review", "missing", "nothing is mounted"})
 	case "seatbelt":
 		return []promise{
 			{"the profile that is handed to sandbox-exec", "partial", seatbelt.Unverified},
@@ -183,6 +183,7 @@ func unprobed(wall string) []promise {
 		terminal.State, terminal.Detail = "missing", err.Error()
 		byHost.State, byHost.Detail = "missing", err.Error()
 	}
+	view := promise{"a view of the workspace for --review", "ready", "a copy, which shares its blocks where the file system can"}
 	held, rest := limit.Offered()
 	bounds := promise{"limits", "ready", strings.Join(append(held, rest...), ", ") + "; processor seconds, file size, open files, scratch space, wall time"}
 	if len(rest) > 0 {
@@ -190,7 +191,7 @@ func unprobed(wall string) []promise {
 	}
 	return []promise{
 		terminal, layer, abstract, bounds,
-		byHost,
+		byHost, view,
 	}
 }
 

@@ -36,6 +36,7 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f.Int64Var(&r.Processes, "processes", 0, "processes the run may have at a time")
 	f.BoolVar(&r.Detach, "detach", false, "leave the program running in the background and print its session's id")
 	f.BoolVar(&r.Worktree, "worktree", false, "work in a checkout of its own, with a branch of its own")
+	f.BoolVar(&r.Review, "review", false, "work on a view of the workspace, and ask at the end what of it is taken over")
 	f.BoolVar(&r.NoReceipt, "no-receipt", false, "print no receipt at the end")
 	f.Var((*list)(&r.Write), "write", "a further directory to write")
 	f.Var((*list)(&r.PassEnv), "env", "a variable to pass although it looks like a secret")
@@ -63,7 +64,7 @@ func cmdRun(env *cmdEnv, args []string) int {
 	}
 	if t, ok := terminalOf(streams); ok {
 		r.TTY, r.Rows, r.Cols = true, t.Rows, t.Cols
-		return atTerminal(env, streams, true, func(ctx context.Context, started client.Started) (wire.Ran, error) {
+		return reviewed(env, c, streams, func(ctx context.Context, started client.Started) (wire.Ran, error) {
 			return c.Run(ctx, r, streams, started)
 		})
 	}

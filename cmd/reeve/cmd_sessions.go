@@ -22,13 +22,14 @@ import (
 )
 
 const (
-	sessionsUsage = "reeve sessions [ls] [--json]\nreeve sessions attach ID\nreeve sessions logs [-f] [--raw] ID\nreeve sessions stop ID...\nreeve sessions resume [--detach] [--no-receipt] ID\nreeve sessions rm ID... | --all\nreeve sessions diff ID\nreeve sessions merge ID\nreeve sessions drop [--force] ID"
+	sessionsUsage = "reeve sessions [ls] [--json]\nreeve sessions attach ID\nreeve sessions logs [-f] [--raw] ID\nreeve sessions stop ID...\nreeve sessions resume [--detach] [--no-receipt] ID\nreeve sessions rm ID... | --all\nreeve sessions diff ID\nreeve sessions merge ID\nreeve sessions review [--json] ID [PATH...]\nreeve sessions apply ID [PATH...]\nreeve sessions drop [--force] ID"
 	sessionsHelp  = "ID is a session's name or id, or a beginning or an end of an id, of four characters at least, that no other has.\n\n" +
 		"ls lists every session that has not ended, and the kept ones that have. A session is kept where reeve run had a terminal or --detach: it has a terminal of its own and a log, and goes on when the daemon ends.\n\n" +
 		"attach shows a running session on this terminal, from the end of its log on. Any number of terminals may be attached; what is typed in each goes in, and the program's terminal has the size of the smallest. ^] d leaves the session running, ^] ^] types ^]. The exit code is the program's own.\n\n" +
 		"logs prints what a session showed, with secrets masked, as plain text: sequences that steer a terminal are left out. --raw keeps them, -f follows it to its end. The newest 2 to 4 MiB are kept.\n\n" +
 		"stop ends a session's program: SIGTERM to everything in it, SIGKILL 2 seconds later. resume starts the program of an ended session again, behind the boundary that was kept with it and in this environment. rm forgets an ended session and its log; --all does so with each. The audit record stays.\n\n" +
 		"diff, merge and drop are for a session that was started with reeve run --worktree. diff prints its work as a patch, committed or not. merge takes it over into the branch that it began from, which must be checked out, by moving that forward or by a merge commit, and forgets the checkout; a branch that changes what steers programs (editor and agent settings, start-up files) is refused, with the command by which you can take it over yourself. drop forgets the checkout; one with work in it only with --force. A checkout without work is dropped when its session ends.\n\n" +
+		"review and apply are for a session that was started with reeve run --review, when it has ended. review shows what it changed: a line for each change and the difference, or those at and below the paths, written from the workspace's root. apply takes changes over into the workspace, all of them or those at and below the paths. A file that was changed in the workspace meanwhile is left as it is and named, and so is what is never taken over: what steers programs, git's own state, credentials, symbolic links out of the workspace, special files. Exit code 1 says that something was refused. What is not taken over stays in the view until drop --force forgets it.\n\n" +
 		"An agent may list sessions and nothing more of this."
 )
 
@@ -38,10 +39,10 @@ func cmdSessions(env *cmdEnv, args []string) int {
 		verb, rest = args[0], args[1:]
 	}
 	do := map[string]func(*cmdEnv, *client.Client, []string) int{
-		"ls": sessionsLs, "diff": sessionsDiff, "merge": sessionsMerge, "drop": sessionsDrop, "attach": sessionsAttach, "logs": sessionsLogs, "stop": sessionsStop, "resume": sessionsResume, "rm": sessionsRm,
+		"ls": sessionsLs, "diff": sessionsDiff, "merge": sessionsMerge, "drop": sessionsDrop, "review": sessionsReview, "apply": sessionsApply, "attach": sessionsAttach, "logs": sessionsLogs, "stop": sessionsStop, "resume": sessionsResume, "rm": sessionsRm,
 	}[verb]
 	if do == nil {
-		return usage(env, "sessions %q: it is ls, attach, logs, stop, resume, rm, diff, merge or drop", verb)
+		return usage(env, "sessions %q: it is ls, attach, logs, stop, resume, rm, diff, merge, drop, review or apply", verb)
 	}
 	c, err := dial(env)
 	if err != nil {
@@ -117,7 +118,7 @@ func sessionsAttach(env *cmdEnv, c *client.Client, args []string) int {
 	if !ok {
 		return usage(env, "attach needs a terminal; reeve sessions logs -f shows a session without one")
 	}
-	return atTerminal(env, streams, false, func(ctx context.Context, started client.Started) (wire.Ran, error) {
+	return atTerminal(env, streams, false, nil, func(ctx context.Context, started client.Started) (wire.Ran, error) {
 		return c.Attach(ctx, wire.Attach{ID: id, Rows: size.Rows, Cols: size.Cols}, started)
 	})
 }
@@ -142,7 +143,7 @@ func sessionsResume(env *cmdEnv, c *client.Client, args []string) int {
 		return usage(env, "resume needs a terminal, or --detach")
 	}
 	r.Rows, r.Cols = size.Rows, size.Cols
-	return atTerminal(env, streams, true, func(ctx context.Context, started client.Started) (wire.Ran, error) { return c.Resume(ctx, r, started) })
+	return reviewed(env, c, streams, func(ctx context.Context, started client.Started) (wire.Ran, error) { return c.Resume(ctx, r, started) })
 }
 
 // detached says what became of a program that was left running.
@@ -284,12 +285,14 @@ const lastWord = 15 * time.Second
 // atTerminal joins this terminal to the session that ask asks for until the
 // session ends or the person leaves it. The daemon may end meanwhile: the
 // session's keeper knows the exit code too. own says that the session was
-// started here, so that SIGTERM to this program ends it.
-func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, ask func(context.Context, client.Started) (wire.Ran, error)) int {
+// started here, so that SIGTERM to this program ends it. What is typed after the
+// end goes to after, where it is not nil.
+func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, after *<-chan []byte, ask func(context.Context, client.Started) (wire.Ran, error)) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
 	type answer struct {
 		end wire.Ran
 		err error
@@ -328,6 +331,9 @@ func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, ask func(context.Con
 			writeReceipt(env.Stderr, a.end.Receipt)
 			return a.end.Code
 		}
+	}
+	if after != nil {
+		*after = window.after
 	}
 	for over := false; !over; {
 		select {

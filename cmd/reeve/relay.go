@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/reeve-gate/reeve/internal/attach"
@@ -28,10 +31,13 @@ type relay struct {
 	mu   sync.Mutex
 	end  *attach.End // how the program ended; nil: this terminal left, or the session's keeper is gone
 	left bool        // by the detach key
+	shut bool        // what is typed from now on is for this program
+
+	after chan []byte // what is typed when shut; closed at the end of input
 }
 
 func openRelay(stdin, stdout *os.File, conn *attach.Conn, kept bool) *relay {
-	r := &relay{conn: conn, kept: kept, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), over: make(chan struct{})}
+	r := &relay{conn: conn, kept: kept, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), over: make(chan struct{}), after: make(chan []byte, 16)}
 	r.fd = int(stdin.Fd())
 	r.before, _ = term.MakeRaw(r.fd) // not raw: keys are echoed twice, nothing worse
 	signal.Notify(r.resize, syscall.SIGWINCH)
@@ -42,7 +48,7 @@ func openRelay(stdin, stdout *os.File, conn *attach.Conn, kept bool) *relay {
 		}
 	}()
 	go r.show()
-	go r.keys() // ends with the process: a read of a terminal cannot be called off
+	go r.keys() // ends with the process: a read of a terminal cannot be called off, so that it serves this program later
 	return r
 }
 
@@ -78,17 +84,24 @@ func (r *relay) show() {
 
 // keys gives the program what the person types, but for the detach key.
 func (r *relay) keys() {
+	defer close(r.after)
 	var keys attach.Keys
 	buf := make([]byte, 4<<10)
 	for {
+		awaitInput(r.fd)
 		n, err := r.stdin.Read(buf)
-		if n > 0 {
+		if n > 0 && r.isShut() {
+			select {
+			case r.after <- slices.Clone(buf[:n]):
+			default: // nobody has asked
+			}
+		} else if n > 0 {
 			typed, leave := buf[:n], false
 			if r.kept {
 				typed, leave = keys.Typed(typed)
 			}
 			if len(typed) > 0 && r.conn.Send(attach.Input, typed) != nil {
-				return
+				continue // it has ended
 			}
 			if leave {
 				r.mu.Lock()
@@ -102,6 +115,23 @@ func (r *relay) keys() {
 			return
 		}
 	}
+}
+
+// awaitInput returns when something was typed: a read that began while the
+// terminal was raw would not see the end of input when it is not (n_tty(4)).
+func awaitInput(fd int) {
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return // a system that cannot tell lets the read wait
+		}
+	}
+}
+
+func (r *relay) isShut() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shut
 }
 
 // stop asks for the end of the program; what it still shows is shown.
@@ -121,5 +151,6 @@ func (r *relay) close() (end *attach.End, left bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.shut = true
 	return r.end, r.left
 }

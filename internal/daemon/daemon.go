@@ -32,6 +32,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/api"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/outbound"
+	"github.com/reeve-gate/reeve/internal/ingress/review"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
@@ -230,6 +231,7 @@ func (d *Daemon) wire() error {
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
 		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,
 	}
+	d.runs.Desk = review.Desk{Kernel: d.kernel, Sessions: d.store, Tool: d.tools.take, Show: d.clean.Show, NewID: newID, Home: d.opt.Paths.Home, Profile: d.conf.Sandbox.Profile}
 	d.api = &api.Server{
 		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
 		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,

@@ -32,6 +32,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool/git"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
 	"github.com/reeve-gate/reeve/internal/tool/shell"
+	"github.com/reeve-gate/reeve/internal/tool/takeover"
 )
 
 // walls is the boundary of this machine, tried before it is trusted.
@@ -102,6 +103,7 @@ type toolbox struct {
 	*tool.Registry
 	launch  *launch.Tool
 	connect *connect.Tool
+	take    *takeover.Tool
 	check   *args.Checker
 }
 
@@ -110,9 +112,9 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 	if err != nil {
 		return nil, err
 	}
-	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins})}
+	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New()}
 	run := hands{wall, p, c, own}
-	all := []tool.Tool{b.launch, b.connect, shell.New(run)}
+	all := []tool.Tool{b.launch, b.connect, b.take, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)
 	all = append(all, foreign.Tools("claude")...)

@@ -25,15 +25,8 @@ func (p Profile) AgentHosts(argv, env []string) (program string, hosts, given []
 		}
 		port := cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
 		if port != "" {
-			given = append(given, hostport(u.Hostname(), port))
+			given = append(given, strings.TrimSuffix(u.Host, ":"+u.Port())+":"+port)
 		}
 	}
 	return cli.program, slices.Clone(services.OfAgents[cli.program]), given
-}
-
-func hostport(host, port string) string {
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return host + ":" + port
 }

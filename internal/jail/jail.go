@@ -55,6 +55,7 @@ func (n NetMode) String() string {
 type Plan struct {
 	Profile    string   // the name it was made from, for people and receipts
 	Workspace  string   // writable unless ReadOnly
+	View       string   // shown in the workspace's place, which is not reached itself; empty = the workspace
 	Dir        string   // working directory
 	Write      []string // further writable directories
 	ReadOnly   bool     // the workspace is read-only too

@@ -69,7 +69,7 @@ func (p Plan) Mounts() ([]orders.Mount, error) {
 		sealed = append(sealed, seal(own))
 	}
 	for _, at := range p.places() {
-		m, ok, err := at.mount()
+		m, ok, err := at.mount(p)
 		if err != nil {
 			return nil, err
 		}
@@ -149,27 +149,30 @@ func (p Plan) places() []place {
 }
 
 // mount is the step for one path; ok is false where a path that is hidden is
-// gone since the plan was made, so that there is nothing to hide.
-func (p place) mount() (m orders.Mount, ok bool, err error) {
-	info, err := os.Lstat(p.path)
+// gone since the plan was made, so that there is nothing to hide. The same
+// holds of anything below a view: it may lack what was made in the workspace
+// since, and what an agent removed from it.
+func (p place) mount(plan Plan) (m orders.Mount, ok bool, err error) {
+	from := tree.Moved(p.path, plan.Workspace, plan.View)
+	info, err := os.Lstat(from)
 	if err != nil {
-		if p.use == hidden && os.IsNotExist(err) {
+		if (p.use == hidden || from != p.path && from != plan.View) && os.IsNotExist(err) {
 			return m, false, nil
 		}
 		return m, false, fmt.Errorf("%s changed while the sandbox was made: %w", p.path, err)
 	}
-	if err := exact(p.path); err != nil {
+	if err := exact(from); err != nil {
 		return m, false, err
 	}
-	m.At = p.path
+	m = orders.Mount{What: orders.Bind, At: p.path, From: from}
 	switch {
 	case p.use < separate:
-		m.What, m.From, m.Write = orders.Bind, p.path, p.use == writable || p.use == pinned
+		m.Write = p.use == writable || p.use == pinned
 	case p.use == separate && info.IsDir():
 		m = memory(p.path, 0o700, runSize)
 	case p.use == separate:
 		m.What = orders.Copy
-		m.Data, err = content(p.path, info)
+		m.Data, err = content(from, info)
 	case info.IsDir():
 		m.What = orders.Hide
 	default:

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/safepath"
@@ -153,10 +154,18 @@ func (c *comparison) add(ch Change) error {
 	return nil
 }
 
+// maxPath bounds a path that is taken over, in bytes.
+const maxPath = 4096
+
 // held says why nothing is ever taken over at a path, or "".
 func (b *base) held(path string) string {
-	if safepath.Protected(path) {
+	switch {
+	case !utf8.ValidString(path) || len(path) > maxPath:
+		return "has a name that is no text, or too long: make this change yourself"
+	case safepath.Protected(path):
 		return "steers programs: make this change yourself"
+	case safepath.Credential("/" + path):
+		return "is a credential by its name: make this change yourself"
 	}
 	for _, pattern := range b.Held {
 		if covers(pattern, path) {
@@ -367,7 +376,7 @@ func (b *base) outside(at, to string) string {
 		return "is a symbolic link out of the workspace: make it yourself"
 	}
 	if b.held(ends) != "" {
-		return "is a symbolic link to what steers programs: make it yourself"
+		return "is a symbolic link to what is protected: make it yourself"
 	}
 	return ""
 }

@@ -96,7 +96,7 @@ func (v View) Diff(to io.Writer, changes []Change, show func(string) string) err
 		if c.Kind == Mode || c.Is&fs.ModeSymlink != 0 && !c.Was.IsRegular() || c.Is.IsDir() && !c.Was.IsRegular() || c.Kind == Deleted && !c.Was.IsRegular() {
 			continue
 		}
-		if safepath.Credential(filepath.Join(v.Root, c.Path)) {
+		if safepath.Credential("/" + c.Path) {
 			fmt.Fprintln(w, "=== its content is not shown: it is a credential by its name")
 			continue
 		}

@@ -286,7 +286,7 @@ func TestAViewNeverWritesOutOfTheWorkspace(t *testing.T) {
 			".vscode/": "755", ".vscode/tasks.json": "644 {}", "hooks/": "755", "hooks/pre": "644 x", ".git/": "755", ".git/HEAD": "644 ref: x", ".git/config": "644 [core]",
 			"Hooks2": "644 fine", "in/": "755", "in/lib": "-> ../lib", "sub/": "755", "x/": "755",
 		})
-		for _, want := range []string{`"abs" is a symbolic link to an absolute path`, `"up" is a symbolic link out of`, `"around" is a symbolic link that goes down and up`, `"steers" is a symbolic link to what steers`,
+		for _, want := range []string{`"abs" is a symbolic link to an absolute path`, `"up" is a symbolic link out of`, `"around" is a symbolic link that goes down and up`, `"steers" is a symbolic link to what is protected`,
 			`"hooks/pre" is protected by the boundary`, `"fifo" is neither`, `"src/a" is neither`, `"lib/d" has no directory`, `"hard" has 2 hard links`} {
 			if !strings.Contains(refused, want) {
 				t.Errorf("no %s in\n%s", want, refused)
@@ -391,6 +391,7 @@ func TestNamesAndContentsCannotSteerATerminal(t *testing.T) {
 	p.agent("lnk", "-> a\nb")
 	p.agent("bin", "x\x00z")
 	p.agent(".env", "KEY=verysecret")
+	p.agent("bad\xff", "x")
 	p.agent("big", strings.Repeat("line\n", 5000))
 	var out strings.Builder
 	show := func(s string) string {
@@ -408,8 +409,14 @@ func TestNamesAndContentsCannotSteerATerminal(t *testing.T) {
 			t.Errorf("%q is shown", bad)
 		}
 	}
-	if refused := p.take(); len(refused) != 0 {
-		t.Errorf("refused: %q", refused)
+	refused := strings.Join(p.take(), "\n")
+	for _, want := range []string{`".env" is a credential`, `"bad\xff" has a name that is no text`} {
+		if !strings.Contains(refused, want) {
+			t.Errorf("no %s in\n%s", want, refused)
+		}
+	}
+	if got := p.reads(p.Root); got["new\n=== added    harmless\x1b[1m"] != "644 x" || got[".env"] != "" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -126,6 +126,8 @@ const (
 	MethodDiff     = "diff"
 	MethodMerge    = "merge"
 	MethodDrop     = "drop"
+	MethodReview   = "review"
+	MethodApply    = "apply"
 )
 
 // Status is what reeve status shows.
@@ -251,6 +253,7 @@ type Run struct {
 	TTY        bool     `json:"tty"`
 	Detach     bool     `json:"detach,omitzero"`   // return as soon as it runs; nobody is attached
 	Worktree   bool     `json:"worktree,omitzero"` // in a checkout of its own
+	Review     bool     `json:"review,omitzero"`   // on a view of the workspace
 	Rows       uint16   `json:"rows,omitzero"`
 	Cols       uint16   `json:"cols,omitzero"`
 	NoReceipt  bool     `json:"no_receipt,omitzero"`
@@ -268,7 +271,8 @@ type Started struct {
 type Ran struct {
 	Session string   `json:"session"`
 	Code    int      `json:"code"`
-	Receipt []string `json:"receipt"` // lines for the person
+	Receipt []string `json:"receipt"`         // lines for the person
+	Review  bool     `json:"review,omitzero"` // its view is kept, to be looked at
 }
 
 // Attach asks for a terminal at a running session. An id may be a name, or a
@@ -299,6 +303,52 @@ type Named struct {
 type Drop struct {
 	ID    string `json:"id"`
 	Force bool   `json:"force,omitzero"`
+}
+
+// Review asks what a session's view changes: at or below the paths, or
+// everything.
+type Review struct {
+	ID    string   `json:"id"`
+	Paths []string `json:"paths,omitzero"` // from the workspace's root
+}
+
+// Reviewed lists the changes.
+type Reviewed struct {
+	Session   string   `json:"session"`
+	Workspace string   `json:"workspace"`
+	View      string   `json:"view"` // where it stands
+	Summary   string   `json:"summary"`
+	Changes   []Change `json:"changes"`
+	More      int      `json:"more,omitzero"` // changes that are not listed
+	Git       []string `json:"git,omitzero"`  // lines about branches, which are never taken over
+	Stamp     string   `json:"stamp"`         // of exactly these changes
+}
+
+// Change is one difference between a view and the workspace.
+type Change struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // added, modified, mode, deleted
+	Line string `json:"line"` // for a person
+	Held string `json:"held,omitzero"`
+}
+
+// Apply asks to take changes over: at or below the paths, or everything. With a
+// Stamp only where the changes are those that it belongs to.
+type Apply struct {
+	ID    string   `json:"id"`
+	Paths []string `json:"paths,omitzero"`
+	Stamp string   `json:"stamp,omitzero"`
+}
+
+// Applied says what came of it, in lines for a person.
+type Applied struct {
+	Session string   `json:"session"`
+	Taken   []string `json:"taken"`
+	Refused []string `json:"refused"`
+	More    int      `json:"more,omitzero"`    // lines of both that are not listed
+	Failed  int      `json:"failed,omitzero"`  // how many were refused
+	Left    int      `json:"left"`             // changes that are still in the view
+	Dropped bool     `json:"dropped,omitzero"` // nothing was left, so the view is gone
 }
 
 // Merged says what came of a merge, in lines for a person.
@@ -367,6 +417,7 @@ type Session struct {
 	Kept     bool      `json:"kept,omitzero"` // it has a terminal of its own, a log, and outlives the daemon
 	Command  string    `json:"command,omitzero"`
 	Attached int       `json:"attached,omitzero"` // terminals
+	Review   bool      `json:"review,omitzero"`   // its view is kept, to be looked at
 	Branch   string    `json:"branch,omitzero"`   // of its own checkout, which its workspace is
 	Into     string    `json:"into,omitzero"`     // the repository that it was made from
 	Ended    time.Time `json:"ended,omitzero"`

@@ -56,6 +56,8 @@ type RunDoor interface {
 	Diff(ctx context.Context, id string, out *os.File) error
 	Merge(ctx context.Context, id string) ([]string, error)
 	Drop(ctx context.Context, id string, force bool) error
+	Review(ctx context.Context, r wire.Review, out *os.File) (wire.Reviewed, error)
+	Apply(ctx context.Context, a wire.Apply) (wire.Applied, error)
 }
 
 // Daemon is what the door asks of the daemon itself.
@@ -271,6 +273,16 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		})
 	case wire.MethodDrop:
 		serve(out, req, func(w wire.Drop) (struct{}, error) { return struct{}{}, s.Run.Drop(ctx, w.ID, w.Force) })
+	case wire.MethodReview:
+		serve(out, req, func(r wire.Review) (wire.Reviewed, error) {
+			var to *os.File // without one the changes are listed and not shown
+			if len(files) > 0 {
+				to = files[0]
+			}
+			return s.Run.Review(ctx, r, to)
+		})
+	case wire.MethodApply:
+		serve(out, req, func(a wire.Apply) (wire.Applied, error) { return s.Run.Apply(ctx, a) })
 	case wire.MethodHook:
 		s.Governed.Saw(peer, inSession != "", req)
 		serve(out, req, func(h wire.Hook) (wire.Hooked, error) { return s.Hook.Hook(ctx, h, inSession), nil })
@@ -339,7 +351,7 @@ var personal = map[string]bool{
 	wire.MethodDown: true, wire.MethodSettle: true, wire.MethodRevoke: true, wire.MethodSetTool: true, wire.MethodTrust: true,
 	wire.MethodRun: true, wire.MethodWatch: true,
 	wire.MethodAttach: true, wire.MethodResume: true, wire.MethodStop: true, wire.MethodRemove: true, wire.MethodLogs: true,
-	wire.MethodDiff: true, wire.MethodMerge: true, wire.MethodDrop: true,
+	wire.MethodDiff: true, wire.MethodMerge: true, wire.MethodDrop: true, wire.MethodReview: true, wire.MethodApply: true,
 }
 
 // looking are the methods that only look on: a daemon that has to give way does

@@ -250,3 +250,37 @@ func (c Checkout) release(ctx context.Context, git Git) error {
 	_, err := git(ctx, c.Repo, "", options+`for r in "refs/reeve/$1" "refs/reeve/$1-work"; do git update-ref -d "$r"; done`, c.ID)
 	return err
 }
+
+// Leave looks at a run's checkout when it has ended: one without work is
+// dropped, else the lines say how a person gets at it.
+func (c Checkout) Leave(ctx context.Context, git Git, ref string) (kept bool, lines []string) {
+	state, err := c.State(ctx, git)
+	switch {
+	case err != nil:
+		return true, []string{fmt.Sprintf("attention: %v; the checkout stands in %s", err, c.Dir)}
+	case state.Empty():
+		if err := c.Drop(ctx, git); err != nil {
+			return true, []string{fmt.Sprintf("attention: nothing was changed in the checkout %s, and it is still there: %v", c.Dir, err)}
+		}
+		return false, []string{"nothing was changed in the checkout, so it was dropped"}
+	}
+	return true, []string{
+		fmt.Sprintf("the checkout is kept: %d files changed, %d commits on %s, in %s", len(state.Changed), state.Commits, c.Branch, c.Dir),
+		fmt.Sprintf("reeve sessions diff %s shows it, reeve sessions merge %[1]s takes it over, reeve sessions drop %[1]s forgets it", ref),
+	}
+}
+
+// Below is the place in dir that path is in root.
+func Below(path, root, dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(root, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is not below %s", path, root)
+	}
+	in := filepath.Join(dir, rel)
+	_, err = os.Stat(in)
+	return in, err
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/viewed"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -46,6 +47,7 @@ type Layout struct {
 	Read     []string // shown although below a private directory
 	Pass     []string // names of variables
 	ReadOnly bool
+	View     string // shown in the workspace's place; empty = the workspace itself
 	Limits   jail.Limits
 	Umask    uint32
 }
@@ -90,6 +92,11 @@ func (g *Ground) Plan(one session.Session, l Layout, env []string, hook string) 
 	plan, err = l.Profile.Plan(jail.Place{Workspace: one.Workspace, Dir: l.Dir, Home: g.Home, State: g.Own, Cache: g.Cache, Quarantine: g.Quarantine, Env: env}, opts)
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	if l.View != "" {
+		if plan, err = viewed.Through(plan, l.View); err != nil {
+			return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+		}
 	}
 	args, err = json.Marshal(launch.Args{Argv: l.Argv, Profile: plan.Profile, Net: plan.Net.String(), Write: l.Write})
 	if err != nil {

@@ -17,11 +17,14 @@ import (
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/checkout"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
+	"github.com/reeve-gate/reeve/internal/ingress/receipt"
+	"github.com/reeve-gate/reeve/internal/ingress/review"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/view"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -41,6 +44,7 @@ type kept struct {
 	fault  string        // why it is not reached
 	done   chan struct{} // closed when its end was dealt with
 	once   sync.Once     // it is dealt with once
+	busy   bool          // a person acts on its view
 }
 
 // living reports whether its end is not dealt with yet.
@@ -59,6 +63,7 @@ type shape struct {
 	detach bool // nobody is attached
 	quiet  bool // no receipt
 	tree   *checkout.Checkout
+	view   *view.View
 	notes  []string // for the receipt
 }
 
@@ -72,18 +77,26 @@ func (d *Door) keep(ctx context.Context, one session.Session, r wire.Run, tree *
 	if tree != nil {
 		lay.Read = []string{tree.Repo}
 	}
-	how := shape{attach.Size{Rows: r.Rows, Cols: r.Cols}, r.Detach, r.NoReceipt, tree, notes}
-	return d.start(ctx, one, lay, r.Env, how, started)
+	how := shape{size: attach.Size{Rows: r.Rows, Cols: r.Cols}, detach: r.Detach, quiet: r.NoReceipt, tree: tree, notes: notes}
+	if !r.Review {
+		return d.start(ctx, one, lay, r.Env, how, started)
+	}
+	if how.view, how.notes, err = d.ownView(ctx, one, &lay, r.Env); err != nil {
+		d.Host.Ended(one.ID)
+		return wire.Ran{}, err
+	}
+	ran, err := d.start(ctx, one, lay, r.Env, how, started)
+	if d.runs.get(one.ID) == nil { // nothing was started
+		err = errors.Join(err, how.view.Drop())
+	}
+	return ran, err
 }
 
 // start starts a session's program in a keeper, gives the caller its terminal
 // and waits for the end; a caller that goes away leaves the session to its
 // keeper, which knows what that means.
 func (d *Door) start(ctx context.Context, one session.Session, lay layout.Layout, env []string, how shape, started func(wire.Started, *os.File) error) (wire.Ran, error) {
-	k := &kept{one: one, folder: d.Folder(one.ID), done: make(chan struct{}), rec: record{Layout: lay, Began: d.Now(), Quiet: how.quiet, Tree: how.tree, Notes: how.notes}}
-	if clean, secret := d.masked(lay.Argv); secret {
-		k.rec.Layout.Argv, k.rec.Secret = clean, true
-	}
+	k := d.newKept(one, record{Layout: lay, Quiet: how.quiet, Tree: how.tree, View: how.view, Notes: how.notes})
 	if err := d.runs.add(k); err != nil {
 		d.Host.Ended(one.ID)
 		return wire.Ran{}, err
@@ -109,6 +122,15 @@ func (d *Door) start(ctx context.Context, one session.Session, lay layout.Layout
 		return wire.Ran{}, err
 	}
 	return d.await(ctx, k)
+}
+
+// newKept is a session that begins now, with what its record holds of it.
+func (d *Door) newKept(one session.Session, rec record) *kept {
+	rec.Began = d.Now()
+	if clean, secret := d.masked(rec.Layout.Argv); secret {
+		rec.Layout.Argv, rec.Secret = clean, true
+	}
+	return &kept{one: one, folder: d.Folder(one.ID), done: make(chan struct{}), rec: rec}
 }
 
 // masked is a command line as a record may hold it, and whether that differs.
@@ -233,15 +255,21 @@ func (d *Door) settleOnce(k *kept, end attach.End) {
 	}
 	took := max(end.At.Sub(k.rec.Began), 0)
 	exit := jail.Exit{Code: end.Code, Held: end.Held, Unheld: end.Unheld}
-	lines := receipt(took, plan, exit, after, d.Sessions.Tally(k.one.ID), d.Host.Network(k.one.ID))
+	lines := receipt.Lines(took, plan, exit, after, d.Sessions.Tally(k.one.ID), d.Host.Network(k.one.ID))
 	if end.Error != "" {
 		lines = append(lines, "attention: "+end.Error)
 	}
 	lines = append(lines, k.rec.Notes...)
 	if k.rec.Tree != nil {
-		stays, said := d.leaveTree(k.rec.Tree, short(k.one.ID))
+		stays, said := k.rec.Tree.Leave(context.Background(), d.git, short(k.one.ID))
 		if lines = append(lines, said...); !stays {
 			k.rec.Tree = nil
+		}
+	}
+	if k.rec.View != nil {
+		stays, said := review.Leave(k.rec.View, short(k.one.ID))
+		if lines = append(lines, said...); !stays {
+			k.rec.View = nil
 		}
 	}
 	res := reeve.Result{Status: reeve.StatusSuccess, ExitCode: end.Code, Duration: took}
@@ -378,10 +406,10 @@ func badName(err error) error {
 	return fmt.Errorf("%w: a session's name is one of letters, digits, dot, dash and underscore: %v", reeve.ErrUsage, err)
 }
 
-// treeGone notes that a session's checkout is there no more.
-func (r *runs) treeGone(k *kept) error {
+// workGone notes that a session's checkout or view is there no more.
+func (r *runs) workGone(k *kept) error {
 	r.mu.Lock()
-	k.rec.Tree = nil
+	k.rec.Tree, k.rec.View = nil, nil
 	rec := k.rec
 	r.mu.Unlock()
 	return rec.save(k.folder)
@@ -391,6 +419,9 @@ func (r *runs) treeGone(k *kept) error {
 func (r *runs) add(k *kept) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if was := r.all[k.one.ID]; was != nil && was.busy {
+		return fmt.Errorf("%w: the view of session %s is being taken over; try again", reeve.ErrUsage, k.one.ID)
+	}
 	if k.one.Name != "" {
 		if err := durable.Name(k.one.Name); err != nil {
 			return badName(err)
@@ -467,7 +498,7 @@ func (r *runs) close(k *kept) {
 func (r *runs) ran(k *kept) wire.Ran {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := wire.Ran{Session: k.one.ID}
+	out := wire.Ran{Session: k.one.ID, Review: k.rec.View != nil}
 	if k.rec.End != nil {
 		out.Code = k.rec.End.Code
 	}

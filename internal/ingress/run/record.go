@@ -12,6 +12,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/checkout"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
+	"github.com/reeve-gate/reeve/internal/view"
 )
 
 // recordFile holds a kept session's record, in the session's own folder.
@@ -29,6 +30,7 @@ type record struct {
 	Quiet   bool               // no receipt was asked for
 	Notes   []string           `json:",omitempty"` // known from the start, for the receipt
 	Tree    *checkout.Checkout `json:",omitempty"` // its own checkout, as long as that is kept
+	View    *view.View         `json:",omitempty"` // its view of the workspace, as long as that is kept
 	End     *attach.End        `json:",omitempty"`
 	Receipt []string           // lines for a person
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
+	"github.com/reeve-gate/reeve/internal/ingress/window"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
@@ -52,13 +53,13 @@ func (d *Door) remote(ctx context.Context, r wire.Run, streams []*os.File, start
 	job := &launch.Job{Cmd: jail.Cmd{Argv: r.Argv, Umask: r.Umask}, Elsewhere: start}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var screen *window
+	var screen *window.Window
 	if r.TTY {
-		if screen, err = openWindow(r.Rows, r.Cols); err != nil {
+		if screen, err = window.Open(r.Rows, r.Cols); err != nil {
 			return wire.Ran{}, err
 		}
-		defer screen.close()
-		job.Cmd.TTY = screen.pair.TTY
+		defer screen.Close()
+		job.Cmd.TTY = screen.Pair.TTY
 	} else {
 		job.Cmd.Stdin, job.Cmd.Stdout, job.Cmd.Stderr = streams[0], streams[1], streams[2]
 	}
@@ -67,8 +68,8 @@ func (d *Door) remote(ctx context.Context, r wire.Run, streams []*os.File, start
 		if screen == nil {
 			return started(wire.Started{Session: one.ID, PID: p.PID()}, nil)
 		}
-		err := started(wire.Started{Session: one.ID, PID: p.PID()}, screen.far)
-		screen.serve(cancel)
+		err := started(wire.Started{Session: one.ID, PID: p.PID()}, screen.Far)
+		screen.Serve(cancel)
 		return err
 	}
 	inv := d.invocation(one, one.Workspace, args)
@@ -76,7 +77,7 @@ func (d *Door) remote(ctx context.Context, r wire.Run, streams []*os.File, start
 	begin := d.Now()
 	dec, res := d.Kernel.Do(ctx, inv)
 	if screen != nil {
-		screen.end(ctx, job.Exit.Code)
+		screen.End(ctx, job.Exit.Code)
 	}
 	switch {
 	case dec.Verdict != reeve.Allow:

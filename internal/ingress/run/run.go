@@ -9,16 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
+	"github.com/reeve-gate/reeve/internal/ingress/receipt"
+	"github.com/reeve-gate/reeve/internal/ingress/review"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/view"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -62,6 +64,7 @@ type Door struct {
 	Sessions *session.Store
 	Wall     jail.Wall
 	Launch   *launch.Tool
+	Desk     review.Desk // where views are looked at
 	Now      func() time.Time
 	NewID    func() string
 
@@ -96,6 +99,9 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	if !r.TTY && !r.Detach && len(streams) != 3 {
 		return wire.Ran{}, fmt.Errorf("%w: a run needs its three streams, got %d", reeve.ErrUsage, len(streams))
 	}
+	if err := review.Refuses(r, d.Wall.Name()); err != nil {
+		return wire.Ran{}, err
+	}
 	if r.Host != "" && r.Detach {
 		return wire.Ran{}, fmt.Errorf("%w: a program on another machine is not kept there: leave --detach out", reeve.ErrUsage)
 	}
@@ -117,7 +123,7 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	if err != nil {
 		return wire.Ran{}, d.unmade(ctx, tree, err)
 	}
-	if r.TTY || r.Detach || tree != nil {
+	if r.TTY || r.Detach || tree != nil || r.Review {
 		if err := d.Sessions.Keep(one.ID); err != nil {
 			d.Host.Ended(one.ID)
 			return wire.Ran{}, d.unmade(ctx, tree, err)
@@ -132,9 +138,16 @@ func (d *Door) Run(ctx context.Context, r wire.Run, streams []*os.File, started 
 	}
 	defer d.Host.Ended(one.ID)
 	if tree != nil {
-		return d.runInTree(ctx, one, r, tree, notes, func() (wire.Ran, error) { return d.in(ctx, one, r, []string{tree.Repo}, streams, started) })
+		return d.runInTree(ctx, one, r, tree, notes, func() (wire.Ran, error) {
+			return d.in(ctx, one, r, shown{read: []string{tree.Repo}}, streams, started)
+		})
 	}
-	return d.in(ctx, one, r, nil, streams, started)
+	if r.Review {
+		return d.runInView(ctx, one, r, func(v *view.View) (wire.Ran, error) {
+			return d.in(ctx, one, r, shown{view: v.Tree()}, streams, started)
+		})
+	}
+	return d.in(ctx, one, r, shown{}, streams, started)
 }
 
 // workspace is the one named, else the repository around the working
@@ -184,14 +197,20 @@ func (d *Door) open(r wire.Run) (session.Session, error) {
 		Agent: layout.ProgramName(r.Argv), Allowed: hosts}, d.Home)
 }
 
+// shown is what a run sees beside, or in place of, its workspace.
+type shown struct {
+	read []string
+	view string
+}
+
 // in runs r with the caller's own streams, to its end.
-func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, read []string, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
+func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, also shown, streams []*os.File, started func(wire.Started, *os.File) error) (wire.Ran, error) {
 	begin := d.Now()
 	lay, err := d.Layout(one, r)
 	if err != nil {
 		return wire.Ran{}, err
 	}
-	lay.Read = read
+	lay.Read, lay.View = also.read, also.view
 	hook := ""
 	if !lay.Profile.NoUnix {
 		if hook, err = d.Host.OpenHook(ctx, one.ID); err != nil {
@@ -233,7 +252,7 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, read []s
 	}
 	end := wire.Ran{Session: one.ID, Code: job.Exit.Code}
 	if !r.NoReceipt {
-		end.Receipt = receipt(d.Now().Sub(begin), plan, job.Exit, after, d.Sessions.Tally(one.ID), d.Host.Network(one.ID))
+		end.Receipt = receipt.Lines(d.Now().Sub(begin), plan, job.Exit, after, d.Sessions.Tally(one.ID), d.Host.Network(one.ID))
 	}
 	return end, nil
 }
@@ -283,37 +302,4 @@ func (w *wayOut) check() error {
 		return errors.New("the boundary of this machine has no network by rule; use --net none or --net open")
 	}
 	return nil
-}
-
-// decided says how the gate decided. Most programs ask it nothing; the boundary
-// contains them all the same, and a zero would read as if it had refused.
-func decided(t session.Tally) string {
-	if t.Allowed+t.Asked+t.Denied == 0 {
-		return "no calls were decided by the gate: nothing inside used the hook"
-	}
-	return fmt.Sprintf("decided: %d allowed, %d asked, %d denied", t.Allowed, t.Asked, t.Denied)
-}
-
-// receipt says what happened, in lines for a person.
-func receipt(took time.Duration, plan jail.Plan, exit jail.Exit, after plant.Changes, t session.Tally, network []string) []string {
-	lines := []string{
-		fmt.Sprintf("%s in profile %s, exit %d", took.Round(10*time.Millisecond), plan.Profile, exit.Code),
-		decided(t),
-		"files changed: " + after.String(),
-	}
-	if plan.Net == jail.UnrestrictedNetwork {
-		network = []string{"network: open, as this machine's own; nothing in it was decided or recorded"}
-	}
-	lines = append(lines, network...)
-	for _, r := range t.Refusals {
-		lines = append(lines, "refused: "+r)
-	}
-	lines = append(lines, after.Lines(plan.Workspace)...)
-	if l := plan.Limits; l.Memory > 0 || l.Processes > 0 || l.Processors > 0 {
-		lines = append(lines, "limits held: "+strings.Join(exit.Held, ", "))
-	}
-	if len(exit.Unheld) > 0 {
-		lines = append(lines, "limits not held here: "+strings.Join(exit.Unheld, ", "))
-	}
-	return append(lines, plan.Notes...)
 }

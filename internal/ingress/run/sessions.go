@@ -79,6 +79,7 @@ func (d *Door) List() []wire.Session {
 		d.runs.mu.Unlock()
 		w := Listed(k.one)
 		w.Kept, w.Command, w.State = true, strings.Join(rec.Layout.Argv, " "), "running"
+		w.Review = rec.View != nil
 		if rec.Tree != nil {
 			w.Branch, w.Into = rec.Tree.Branch, rec.Tree.Repo
 		}
@@ -188,6 +189,9 @@ func (d *Door) Remove(ref string) error {
 	if k.living() {
 		return fmt.Errorf("%w: session %s runs; reeve sessions stop %s ends it", reeve.ErrUsage, k.one.ID, ref)
 	}
+	if k.rec.View != nil {
+		return fmt.Errorf("%w: session %s has a view with changes: reeve sessions apply %s takes it over, reeve sessions drop --force %[3]s forgets it", reeve.ErrUsage, k.one.ID, ref)
+	}
 	if k.rec.Tree != nil {
 		return fmt.Errorf("%w: session %s has a checkout of its own: reeve sessions merge %s takes it over, reeve sessions drop %[3]s forgets it", reeve.ErrUsage, k.one.ID, ref)
 	}
@@ -274,7 +278,10 @@ func (d *Door) Resume(ctx context.Context, r wire.Resume, started func(wire.Star
 	if err != nil {
 		return wire.Ran{}, err
 	}
-	how := shape{attach.Size{Rows: r.Rows, Cols: r.Cols}, r.Detach, r.NoReceipt, rec.Tree, rec.Notes}
+	if rec.Layout.View != "" && rec.View == nil {
+		return wire.Ran{}, fmt.Errorf("%w: the view of session %s is settled and dropped; start it anew with reeve run --review", reeve.ErrUsage, k.one.ID)
+	}
+	how := shape{size: attach.Size{Rows: r.Rows, Cols: r.Cols}, detach: r.Detach, quiet: r.NoReceipt, tree: rec.Tree, view: rec.View, notes: rec.Notes}
 	ran, err := d.start(ctx, one, rec.Layout, r.Env, how, started)
 	if d.runs.get(one.ID) == nil { // nothing was started: it is what it was
 		d.runs.put(k)

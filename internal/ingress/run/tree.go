@@ -49,7 +49,7 @@ func (d *Door) ownTree(ctx context.Context, r *wire.Run) (*checkout.Checkout, []
 		return nil, nil, err
 	}
 	r.Workspace = c.Dir
-	if r.Dir, err = sameBelow(r.Dir, real, c.Dir); err != nil {
+	if r.Dir, err = checkout.Below(r.Dir, real, c.Dir); err != nil {
 		r.Dir = c.Dir
 	}
 	return &c, notes, nil
@@ -61,21 +61,6 @@ func (d *Door) unmade(ctx context.Context, tree *checkout.Checkout, err error) e
 		return err
 	}
 	return errors.Join(err, tree.Drop(context.WithoutCancel(ctx), d.git))
-}
-
-// sameBelow is the place in dir that path is in root.
-func sameBelow(path, root, dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(root, real)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("%s is not below %s", path, root)
-	}
-	in := filepath.Join(dir, rel)
-	_, err = os.Stat(in)
-	return in, err
 }
 
 // Bounds of what one git of ours may say.
@@ -182,26 +167,6 @@ func (l *listener) end() string {
 	return <-l.said
 }
 
-// leaveTree looks at a run's checkout when it has ended: one without work is
-// dropped, else the lines say how a person gets at it.
-func (d *Door) leaveTree(c *checkout.Checkout, ref string) (kept bool, lines []string) {
-	ctx := context.Background()
-	state, err := c.State(ctx, d.git)
-	switch {
-	case err != nil:
-		return true, []string{fmt.Sprintf("attention: %v; the checkout stands in %s", err, c.Dir)}
-	case state.Empty():
-		if err := c.Drop(ctx, d.git); err != nil {
-			return true, []string{fmt.Sprintf("attention: nothing was changed in the checkout %s, and it is still there: %v", c.Dir, err)}
-		}
-		return false, []string{"nothing was changed in the checkout, so it was dropped"}
-	}
-	return true, []string{
-		fmt.Sprintf("the checkout is kept: %d files changed, %d commits on %s, in %s", len(state.Changed), state.Commits, c.Branch, c.Dir),
-		fmt.Sprintf("reeve sessions diff %s shows it, reeve sessions merge %[1]s takes it over, reeve sessions drop %[1]s forgets it", ref),
-	}
-}
-
 // short is an id's end, by which a person may call a session.
 func short(id string) string { return id[len(id)-min(8, len(id)):] }
 
@@ -213,12 +178,9 @@ func (d *Door) runInTree(ctx context.Context, one session.Session, r wire.Run, t
 		return wire.Ran{}, errors.Join(err, tree.Drop(ctx, d.git))
 	}
 	lay.Read = []string{tree.Repo}
-	k := &kept{one: one, folder: d.Folder(one.ID), done: make(chan struct{}), rec: record{Layout: lay, Began: d.Now(), Tree: tree}}
-	if clean, secret := d.masked(lay.Argv); secret {
-		k.rec.Layout.Argv, k.rec.Secret = clean, true
-	}
+	k := d.newKept(one, record{Layout: lay, Tree: tree})
 	ran, runErr := run()
-	stays, lines := d.leaveTree(tree, short(one.ID))
+	stays, lines := tree.Leave(context.WithoutCancel(ctx), d.git, short(one.ID))
 	if runErr == nil && !r.NoReceipt {
 		ran.Receipt = slices.Concat(ran.Receipt, notes, lines)
 	}
@@ -252,6 +214,9 @@ func (d *Door) Diff(ctx context.Context, ref string, out *os.File) error {
 	if err != nil {
 		return err
 	}
+	if k.rec.View != nil {
+		return fmt.Errorf("%w: session %s worked in a view: reeve sessions review %s shows it", reeve.ErrUsage, k.one.ID, ref)
+	}
 	if k.rec.Tree == nil {
 		return fmt.Errorf("%w: session %s has no checkout of its own", reeve.ErrUsage, k.one.ID)
 	}
@@ -280,8 +245,12 @@ func (d *Door) Merge(ctx context.Context, ref string) ([]string, error) {
 // steers reports whether a name in a working tree steers programs.
 func steers(name string) bool { return name == ".git" || slices.Contains(jail.ProtectedNames(), name) }
 
-// Drop forgets a session's checkout; one with work only where force says so.
+// Drop forgets a session's checkout or view; one with work only where force
+// says so.
 func (d *Door) Drop(ctx context.Context, ref string, force bool) error {
+	if k, err := d.find(ref); err == nil && k.rec.View != nil {
+		return d.dropView(ctx, ref, force)
+	}
 	k, err := d.tree(ref)
 	if err != nil {
 		return err
@@ -302,5 +271,5 @@ func (d *Door) forgetTree(ctx context.Context, k *kept) error {
 	if err := k.rec.Tree.Drop(ctx, d.git); err != nil {
 		return err
 	}
-	return d.runs.treeGone(k)
+	return d.runs.workGone(k)
 }

@@ -101,9 +101,9 @@ func (f *first) store(name string, mode uint32, data []byte) error {
 
 // standIn shows something of the stash, made by fill under a name of its own,
 // in the place of what stands there on the host.
-func (f *first) standIn(at string, fill func(name string) error, dir bool, attributes uint64) fault {
+func (f *first) standIn(m orders.Mount, fill func(name string) error, dir bool, attributes uint64) fault {
 	var is unix.Stat_t
-	from, err := look(unix.AT_FDCWD, at)
+	from, err := look(unix.AT_FDCWD, m.From)
 	if err == nil {
 		err = unix.Fstat(from, &is)
 		unix.Close(from)
@@ -129,14 +129,14 @@ func (f *first) standIn(at string, fill func(name string) error, dir bool, attri
 	if bad := set(fd, 0, everywhere|attributes); bad.err != nil {
 		return bad
 	}
-	return f.put(fd, at, dir, &is)
+	return f.put(fd, m.At, dir, &is)
 }
 
 // hide puts an empty directory in the place of one. It is sealed later, when
 // everything that must be bound into it is.
-func (f *first) hide(at string) fault {
-	return f.standIn(at, func(name string) error {
-		f.hidden = append(f.hidden, hidden{at, name})
+func (f *first) hide(m orders.Mount) fault {
+	return f.standIn(m, func(name string) error {
+		f.hidden = append(f.hidden, hidden{m.At, name})
 		return unix.Mkdirat(f.stash, name, 0o755)
 	}, true, unix.MOUNT_ATTR_NOEXEC)
 }

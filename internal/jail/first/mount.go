@@ -55,11 +55,11 @@ func (f *first) step(m orders.Mount) fault {
 	case orders.Bind:
 		return f.bind(m)
 	case orders.Copy:
-		return f.standIn(m.At, func(name string) error { return f.store(name, 0o600, m.Data) }, false, 0)
+		return f.standIn(m, func(name string) error { return f.store(name, 0o600, m.Data) }, false, 0)
 	case orders.Empty:
-		return f.standIn(m.At, func(name string) error { return f.store(name, 0, nil) }, false, unix.MOUNT_ATTR_RDONLY)
+		return f.standIn(m, func(name string) error { return f.store(name, 0, nil) }, false, unix.MOUNT_ATTR_RDONLY)
 	case orders.Hide:
-		return f.hide(m.At)
+		return f.hide(m)
 	case orders.Seal:
 		return f.seal(m.At)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/group"
+	"github.com/reeve-gate/reeve/internal/jail/viewed"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
 
@@ -40,6 +41,9 @@ func (Wall) Start(ctx context.Context, p permit.Permit, digest [32]byte, plan ja
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start on the host: %w", err)
+	}
+	if err := viewed.Refuse(plan); err != nil {
+		return nil, err
 	}
 	if len(cmd.Argv) == 0 || plan.Dir == "" {
 		return nil, fmt.Errorf("start on the host: %w: a program and its directory are needed", reeve.ErrUsage)

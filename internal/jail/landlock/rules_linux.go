@@ -13,6 +13,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/ruleset"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
+	"github.com/reeve-gate/reeve/internal/jail/viewed"
 )
 
 // MaxRules bounds the rules of one plan: a directory that holds something
@@ -30,6 +31,9 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // what to ask for instead.
 func Check(plan jail.Plan) error {
 	const why = "the reduced boundary of Landlock cannot hold profile %s: %s; use --profile strict or --profile read-only, or install bubblewrap and allow user namespaces"
+	if err := viewed.Refuse(plan); err != nil {
+		return err
+	}
 	switch {
 	case !plan.NoUnix:
 		return fmt.Errorf("%w: "+why, reeve.ErrBoundary, plan.Profile, "it leaves unix sockets open, and single ones cannot be hidden")

@@ -47,7 +47,7 @@ type Allowed struct {
 // Mount is one step of the mounting.
 type Mount struct {
 	What     What
-	At, From string // the place inside; of Bind, what of the host is shown there
+	At, From string // the place inside; of Bind, what of the host is shown there; of Copy, Hide and Empty, what of it stands at the place before
 	Write    bool   // of Host and Bind; else they are read-only
 	Mode     uint32 // of Memory
 	Size     uint64 // of Memory, in bytes

@@ -28,6 +28,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/gitconf"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
+	"github.com/reeve-gate/reeve/internal/jail/viewed"
 )
 
 // Before remembers what must be known before a run to tell afterwards what it
@@ -55,6 +56,7 @@ const (
 
 // Snapshot is taken right before a run; start is when the caller began.
 func Snapshot(plan jail.Plan, start time.Time) *Before {
+	plan = viewed.Watched(plan)
 	b := &Before{Plan: plan, Start: start, Known: map[string]bool{}, Was: map[string]Standing{}}
 	b.Plan.Env = nil
 	// A file's change time comes from the coarse clock, which lags behind.

@@ -14,6 +14,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/group"
 	"github.com/reeve-gate/reeve/internal/jail/trusted"
+	"github.com/reeve-gate/reeve/internal/jail/viewed"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
 
@@ -89,6 +90,9 @@ func (w *Wall) launch(ctx context.Context, plan jail.Plan, cmd jail.Cmd) (jail.P
 	}
 	if _, err := group.Find(cmd.Argv[0], plan); err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	if err := viewed.Refuse(plan); err != nil {
+		return nil, err
 	}
 	if plan, err = spelled(plan); err != nil {
 		return nil, fmt.Errorf("start in sandbox: %w: %w", reeve.ErrBoundary, err)

@@ -216,3 +216,12 @@ func Identify(path string) ID {
 	}
 	return id
 }
+
+// Moved is where a path stands when everything below one directory stands
+// below another instead; an empty one moves nothing.
+func Moved(path, from, to string) string {
+	if to == "" || !Within(from, path) {
+		return path
+	}
+	return to + strings.TrimPrefix(path, from)
+}

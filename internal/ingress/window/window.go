@@ -1,4 +1,6 @@
-package run
+// Package window is the terminal of a run that is not kept: the daemon itself
+// joins the program's to the caller's own.
+package window
 
 import (
 	"context"
@@ -11,19 +13,20 @@ import (
 	"github.com/reeve-gate/reeve/internal/localsock"
 )
 
-// window is the terminal of a run that is not kept: this daemon joins it to
-// the caller's own, in the same frames as a keeper does.
-type window struct {
-	pair  pty.Pair
+// Window joins a program's terminal to the caller's own, in the same frames as
+// a keeper does.
+type Window struct {
+	Pair  pty.Pair
+	Far   *os.File      // the caller's end
 	conn  *attach.Conn  // this end
-	far   *os.File      // the caller's end
 	shown chan struct{} // closed when everything was shown; nil until it runs
 }
 
 // lastFrame is how long a caller may take to be told of the end.
 const lastFrame = 2 * time.Second
 
-func openWindow(rows, cols uint16) (*window, error) {
+// Open makes one.
+func Open(rows, cols uint16) (*Window, error) {
 	pair, err := pty.Open(pty.Size{Rows: rows, Cols: cols})
 	if err != nil {
 		return nil, fmt.Errorf("open a terminal for the program: %w", err)
@@ -33,20 +36,20 @@ func openWindow(rows, cols uint16) (*window, error) {
 		pair.Close()
 		return nil, fmt.Errorf("open a terminal for the program: %w", err)
 	}
-	return &window{pair: pair, conn: attach.On(near), far: far}, nil
+	return &Window{Pair: pair, conn: attach.On(near), Far: far}, nil
 }
 
-// serve shows what the program writes and gives it what is typed, from when it
+// Serve shows what the program writes and gives it what is typed, from when it
 // runs; gone is called when the caller's terminal goes.
-func (w *window) serve(gone func()) {
-	w.pair.TTY.Close() // or the end of the program would never reach the master
-	w.far.Close()
+func (w *Window) Serve(gone func()) {
+	w.Pair.TTY.Close() // or the end of the program would never reach the master
+	w.Far.Close()
 	w.shown = make(chan struct{})
 	go func() {
 		defer close(w.shown)
 		buf := make([]byte, 32<<10)
 		for {
-			n, err := w.pair.Master.Read(buf)
+			n, err := w.Pair.Master.Read(buf)
 			if n > 0 && w.conn.Send(attach.Output, buf[:n]) != nil {
 				gone()
 				return
@@ -65,19 +68,19 @@ func (w *window) serve(gone func()) {
 			}
 			switch kind {
 			case attach.Input:
-				_, _ = w.pair.Master.Write(data)
+				_, _ = w.Pair.Master.Write(data)
 			case attach.Window:
 				var s attach.Size
 				if attach.Read(data, &s) == nil {
-					_ = pty.Resize(w.pair.Master, pty.Size{Rows: s.Rows, Cols: s.Cols})
+					_ = pty.Resize(w.Pair.Master, pty.Size{Rows: s.Rows, Cols: s.Cols})
 				}
 			}
 		}
 	}()
 }
 
-// end tells the caller how the program ended, after everything it showed.
-func (w *window) end(ctx context.Context, code int) {
+// End tells the caller how the program ended, after everything it showed.
+func (w *Window) End(ctx context.Context, code int) {
 	if w.shown == nil {
 		return // it never ran
 	}
@@ -91,8 +94,9 @@ func (w *window) end(ctx context.Context, code int) {
 	_ = w.conn.Tell(attach.Ended, attach.End{Code: code, At: time.Now().UTC()})
 }
 
-func (w *window) close() {
-	w.pair.Close()
+// Close closes what is left of it.
+func (w *Window) Close() {
+	w.Pair.Close()
 	w.conn.Close()
-	w.far.Close()
+	w.Far.Close()
 }
