@@ -31,6 +31,7 @@ type Invocation struct {
 	Hook       Answer // what the calling client's own hooks or rules said; may only tighten
 
 	Askable  bool      // the door can wait for a person's answer
+	Again    bool      // the caller may make the same call again: a question stands when it no longer waits
 	Deadline time.Time // when the door must have its answer; zero = the broker's own deadline
 }
 

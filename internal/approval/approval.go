@@ -60,8 +60,9 @@ type Question struct {
 	Workspace string      `json:"workspace"`
 	Asked     time.Time   `json:"asked"`
 	Expires   time.Time   `json:"expires"`
-	Digest    [32]byte    `json:"-"` // of the exact invocation
-	Content   [32]byte    `json:"-"` // of the call without its id
+	Again     bool        `json:"again,omitzero"` // the caller may come back with the same call: the question stands when it no longer waits
+	Digest    [32]byte    `json:"-"`              // of the exact invocation
+	Content   [32]byte    `json:"-"`              // of the call without its id
 }
 
 // Answer is how a question ended.
@@ -98,14 +99,27 @@ type Broker struct {
 
 	mu       sync.Mutex // guards everything below
 	pending  map[string]*waiting
-	grants   map[string][]Grant // by session
-	closed   map[string]bool    // sessions that have ended
+	grants   map[string][]Grant  // by session
+	tickets  map[string][]ticket // by session
+	closed   map[string]bool     // sessions that have ended
 	watchers map[int]watcher
 	nextW    int
 }
 
+// ticket is a yes that came when its caller no longer waited: good for the same
+// call, once.
+type ticket struct {
+	id, risk string
+	content  [32]byte
+	until    time.Time
+}
+
+// TicketTime is how long such a yes waits for the call to be made again.
+const TicketTime = 10 * time.Minute
+
 type waiting struct {
 	q      Question
+	left   bool          // nobody waits, and somebody may come back
 	answer Answer        // valid once done is closed
 	done   chan struct{} // closed by settle, under mu
 }
@@ -115,22 +129,30 @@ const MaxPending = 256
 
 // New returns an empty broker.
 func New(now func() time.Time) *Broker {
-	return &Broker{now: now, pending: map[string]*waiting{}, grants: map[string][]Grant{}, closed: map[string]bool{}, watchers: map[int]watcher{}}
+	return &Broker{now: now, pending: map[string]*waiting{}, grants: map[string][]Grant{}, tickets: map[string][]ticket{}, closed: map[string]bool{}, watchers: map[int]watcher{}}
 }
 
 // Ask puts the question and waits for the first answer, the question's expiry
 // or the end of ctx, whichever comes first. It returns a yes only if somebody
 // said yes to this question.
+//
+// A question with Again stands when ctx has ended: the same call, made again,
+// waits for it and no second one is put, and a yes that comes meanwhile waits
+// for the call (see [Broker.Take]).
 func (b *Broker) Ask(ctx context.Context, q Question) Answer {
 	w, refused := b.open(q)
 	if w == nil {
 		return refused
 	}
+	q = w.q
 	timer := time.NewTimer(q.Expires.Sub(b.now()))
 	defer timer.Stop()
 	select {
 	case <-w.done:
 	case <-ctx.Done():
+		if q.Again && b.leave(w) {
+			return Answer{ID: q.ID, State: Withdrawn, Word: "nobody has answered yet; the question stands until " + q.Expires.Format(time.TimeOnly)}
+		}
 		b.settle(q.ID, Answer{State: Withdrawn, Word: "the caller went away before anybody answered"})
 	case <-timer.C:
 		b.settle(q.ID, Answer{State: Expired, Word: "nobody answered in time"})
@@ -145,6 +167,14 @@ func (b *Broker) open(q Question) (*waiting, Answer) {
 	no := func(word string) (*waiting, Answer) {
 		return nil, Answer{ID: q.ID, State: Withdrawn, Word: word}
 	}
+	if q.Again {
+		for _, w := range b.pending {
+			if w.left && w.q.Session == q.Session && w.q.Content == q.Content && w.q.Risk == q.Risk {
+				w.left = false
+				return w, Answer{}
+			}
+		}
+	}
 	switch {
 	case b.closed[q.Session]:
 		return no("the session has ended")
@@ -158,6 +188,50 @@ func (b *Broker) open(q Question) (*waiting, Answer) {
 	b.tell(Event{q, Pending})
 	return w, Answer{}
 }
+
+// leave lets a question stand for which nobody waits; false where it has ended
+// by now.
+func (b *Broker) leave(w *waiting) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pending[w.q.ID] != w {
+		return false
+	}
+	w.left = true
+	time.AfterFunc(w.q.Expires.Sub(b.now()), func() { b.expire(w) })
+	return true
+}
+
+// expire ends a question that nobody came back for.
+func (b *Broker) expire(w *waiting) {
+	b.mu.Lock()
+	left := w.left
+	b.mu.Unlock()
+	if left {
+		b.settle(w.q.ID, Answer{State: Expired, Word: "nobody answered in time"})
+	}
+}
+
+// Take uses up the yes that a person gave to a call after its caller had gone:
+// the same call, of the same risk, once. It returns the approval's id, or "".
+func (b *Broker) Take(session string, content [32]byte, risk string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.tickets[session]
+	for i, t := range all {
+		if t.content == content && t.risk == risk {
+			b.tickets[session] = append(all[:i:i], all[i+1:]...)
+			if b.now().Before(t.until) {
+				return t.id
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// maxTickets bounds those of one session; the oldest give way.
+const maxTickets = 64
 
 // Settle gives an answer from outside. It fails where the question is not
 // pending any more, or the answer is one that the question does not offer.
@@ -190,6 +264,10 @@ func (b *Broker) settle(id string, a Answer) bool {
 	w.answer = a
 	if a.State == Allowed && a.Scope == Session {
 		b.grants[w.q.Session] = append(b.grants[w.q.Session], Grant{id, w.q.Session, w.q.Tool, w.q.Preview, b.now(), w.q.Content})
+	}
+	if w.left && a.State == Allowed && a.Scope != Session {
+		all := append(b.tickets[w.q.Session], ticket{id, w.q.Risk, w.q.Content, b.now().Add(TicketTime)})
+		b.tickets[w.q.Session] = all[max(0, len(all)-maxTickets):]
 	}
 	close(w.done)
 	b.tell(Event{w.q, a.State})
@@ -253,6 +331,7 @@ func (b *Broker) CloseSession(session string) {
 	b.mu.Lock()
 	b.closed[session] = true
 	delete(b.grants, session)
+	delete(b.tickets, session)
 	var ids []string
 	for id, w := range b.pending {
 		if w.q.Session == session {

@@ -176,3 +176,70 @@ func TestASlowWatcherIsCutOffAndBlocksNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestAYesThatComesWhenNobodyWaitsIsGoodForTheSameCallOnce: a client that gave
+// up makes the call again.
+func TestAYesThatComesWhenNobodyWaitsIsGoodForTheSameCallOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(time.Now)
+		put := func(ctx context.Context, id, session string, content byte) <-chan Answer {
+			return ask(b, ctx, Question{ID: id, Session: session, Risk: "write", Content: [32]byte{content}, Again: true, Expires: time.Now().Add(9 * time.Minute)})
+		}
+		leave := func(id string, content byte) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if a := <-put(ctx, id, "s", content); a.Yes() || a.ID != id {
+				t.Errorf("a caller that gave up: %+v", a)
+			}
+		}
+		leave("one", 1)
+		if qs := b.Questions(); len(qs) != 1 || qs[0].ID != "one" {
+			t.Fatalf("what stands: %+v", qs)
+		}
+		again := put(t.Context(), "two", "s", 1) // comes back before the answer
+		synctest.Wait()
+		if qs := b.Questions(); len(qs) != 1 {
+			t.Errorf("the same call was asked twice: %+v", qs)
+		}
+		if err := b.Settle("one", Answer{State: Allowed, Scope: Once}); err != nil {
+			t.Error(err)
+		}
+		if a := <-again; !a.Yes() || a.ID != "one" {
+			t.Errorf("the call that came back: %+v", a)
+		}
+		if id := b.Take("s", [32]byte{1}, "write"); id != "" {
+			t.Error("a yes that was used is good again")
+		}
+
+		leave("three", 2)
+		if err := b.Settle("three", Answer{State: Allowed, Scope: Once}); err != nil {
+			t.Error(err)
+		}
+		for _, c := range []struct {
+			session, risk string
+			content       byte
+			want          string
+		}{{"other", "write", 2, ""}, {"s", "destructive", 2, ""}, {"s", "write", 3, ""}, {"s", "write", 2, "three"}, {"s", "write", 2, ""}} {
+			if id := b.Take(c.session, [32]byte{c.content}, c.risk); id != c.want {
+				t.Errorf("take %+v gives %q", c, id)
+			}
+		}
+
+		leave("four", 4)
+		b.Settle("four", Answer{State: Allowed, Scope: Once})
+		time.Sleep(TicketTime)
+		if id := b.Take("s", [32]byte{4}, "write"); id != "" {
+			t.Error("a yes was good for longer than it says")
+		}
+
+		leave("five", 5) // and nobody comes back
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if qs := b.Questions(); len(qs) != 0 {
+			t.Errorf("a question outlived its time: %+v", qs)
+		}
+		if err := b.Settle("five", Answer{State: Allowed, Scope: Once}); err == nil {
+			t.Error("it could still be answered")
+		}
+	})
+}

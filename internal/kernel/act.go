@@ -45,6 +45,9 @@ func (c *call) contained() bool {
 // where they are made.
 func (k *Kernel) redact(r reeve.Result) reeve.Result {
 	r.Output, r.Error = k.Clean.Text(r.Output), k.Clean.Text(r.Error)
+	if r.Data != nil {
+		r.Data = k.Clean.JSON(r.Data)
+	}
 	for i := range r.Changed {
 		r.Changed[i] = k.Clean.Text(r.Changed[i])
 	}

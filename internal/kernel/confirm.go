@@ -44,9 +44,21 @@ func (k *Kernel) ask(ctx context.Context, c *call, v *view) {
 			return
 		}
 	}
+	if c.inv.Again {
+		if id := k.Broker.Take(v.sess.ID, c.inv.CallDigest(), risk(c, v)); id != "" {
+			c.said = true
+			c.allow(v, id, "allowed by a person while nobody waited for it ("+id+")")
+			return
+		}
+	}
 	if !c.inv.Askable && !k.Broker.Watched() {
 		c.deny(reeve.StepConfirm, RuleNobody, v.d.Reason+"; nobody can be asked here, so it is denied (run it from a terminal, or write a rule)")
 		return
+	}
+	if c.inv.Again && !c.inv.Deadline.IsZero() { // the caller's time is up before the question's
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, c.inv.Deadline)
+		defer cancel()
 	}
 	a := k.Broker.Ask(ctx, k.question(c, v, standing))
 	c.d.Approval = a.ID
@@ -79,7 +91,7 @@ const previewLimit = 16 << 10
 func (k *Kernel) question(c *call, v *view, standing bool) approval.Question {
 	now := k.Now()
 	until := now.Add(k.Limits.Question)
-	if d := c.inv.Deadline; !d.IsZero() && d.Before(until) {
+	if d := c.inv.Deadline; !d.IsZero() && d.Before(until) && !c.inv.Again {
 		until = d
 	}
 	preview := string(k.Clean.JSON(c.inv.Args))
@@ -94,7 +106,7 @@ func (k *Kernel) question(c *call, v *view, standing bool) approval.Question {
 		Risk:      risk(c, v),
 		Preview:   k.Clean.Show(preview),
 		Warn:      v.d.Warn, Standing: standing, Workspace: k.Clean.Show(v.sess.Workspace),
-		Asked: now, Expires: until,
+		Asked: now, Expires: until, Again: c.inv.Again,
 		Digest: c.inv.Digest(), Content: c.inv.CallDigest(),
 	}
 	if standing {

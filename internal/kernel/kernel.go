@@ -71,6 +71,7 @@ type Disk interface {
 type Broker interface {
 	Ask(ctx context.Context, q approval.Question) approval.Answer
 	Granted(session string, content [32]byte) string
+	Take(session string, content [32]byte, risk string) string // a yes that came when the caller no longer waited
 	Watched() bool
 }
 

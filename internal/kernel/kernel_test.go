@@ -758,3 +758,39 @@ func TestAnActThatGoesOnEndsUnknownWithItsSession(t *testing.T) {
 		t.Errorf("rows %+v, want an unknown outcome", w.rows)
 	}
 }
+
+func TestACallMadeAgainUsesTheYesThatCameMeanwhileOnce(t *testing.T) {
+	w := newKit(t, `ask = ["act"]`)
+	inv := w.call("act", "write /w/a")
+	inv.Again = true
+	w.ticket = inv.CallDigest()
+	if d, r := w.k.Do(t.Context(), inv); d.Verdict != reeve.Allow || r.Status != reeve.StatusSuccess || len(w.questions) != 0 {
+		t.Errorf("the same call: %+v, %d questions", d, len(w.questions))
+	}
+	if rows := w.rows; !rows[len(rows)-1].Confirmed || rows[len(rows)-1].Approval == "" {
+		t.Errorf("the record says %+v", rows[len(rows)-1])
+	}
+	inv.ID = w.id()
+	if d, _ := w.k.Do(t.Context(), inv); d.Verdict == reeve.Allow || len(w.questions) != 1 {
+		t.Errorf("the second time: %+v, %d questions", d, len(w.questions))
+	}
+}
+
+// held is a tool that nobody may use now.
+type held struct{ *act }
+
+func (held) Barred() string { return "its definition is another one" }
+
+func TestAHeldToolIsRefusedWhateverRulesSay(t *testing.T) {
+	w := newKit(t, `allow = ["act"]`)
+	w.tools["act"] = held{w.tools["act"].(*act)}
+	for _, origin := range []reeve.Origin{reeve.OriginAgent, reeve.OriginHost} {
+		inv := w.call("act")
+		if inv.Origin = origin; origin == reeve.OriginHost {
+			inv.Actor, inv.Channel = reeve.ActorUser, reeve.ChannelCLI
+		}
+		if d, r := w.k.Do(t.Context(), inv); d.Verdict != reeve.Deny || d.Rule != "held" || r.Error != "its definition is another one" || len(w.moved) != 0 {
+			t.Errorf("%s: %+v %+v", origin, d, r)
+		}
+	}
+}

@@ -125,6 +125,7 @@ type kit struct {
 	questions []approval.Question
 	answer    func(approval.Question) approval.Answer // nil: nobody answers in time
 	granted   string
+	ticket    [32]byte // the call that a yes waits for
 	watched   bool
 	sessions  map[string]Session
 	catalog   map[string]reeve.Catalog
@@ -233,6 +234,13 @@ func (w *kit) Ask(ctx context.Context, q approval.Question) approval.Answer {
 
 func (w *kit) Granted(string, [32]byte) string { return w.granted }
 func (w *kit) Watched() bool                   { return w.watched }
+func (w *kit) Take(_ string, content [32]byte, risk string) string {
+	if w.ticket != content || w.ticket == ([32]byte{}) {
+		return ""
+	}
+	w.ticket = [32]byte{}
+	return "ticket for " + risk
+}
 
 func (w *kit) Append(ctx context.Context, r reeve.Record) error {
 	w.maybePanic("audit")

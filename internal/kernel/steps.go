@@ -121,6 +121,12 @@ func (k *Kernel) guard(ctx context.Context, c *call) {
 			return
 		}
 	}
+	if b, ok := c.tool.(tool.Barred); ok {
+		if why := b.Barred(); why != "" {
+			c.deny(reeve.StepGuard, "held", why)
+			return
+		}
+	}
 	for i := range c.in.Effects {
 		if rule, why := forbidden(&c.in.Effects[i], c.inv.Origin); rule != "" {
 			c.deny(reeve.StepGuard, rule, why)
