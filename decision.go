@@ -53,7 +53,7 @@ type Decision struct {
 	Warn     bool   // a question about it carries the destructive warning
 	Tainted  bool   // step 7 raised it: never offered as a standing grant
 	Host     bool   // runs outside the sandbox although one is ready
-	Named    bool   // for a connection that we make: a rule that names its host allows it
+	Named    bool   // for a connection that we make: a rule that names its host allows it; for an MCP tool: one that names it or its server
 	Port     bool   // for a connection: the rule that allows it names its port, so that anything may be spoken there
 	Approval string // id of the approval that settled it
 	Trace    []Trace

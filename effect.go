@@ -47,6 +47,10 @@ type Effect struct {
 	Dial *Dial  // for connect: we make the connection ourselves; nil where a program or a client only names the host
 
 	Why string // for people: what makes the effect unknown or external
+
+	// Of an unknown effect, in another program's hand: what it brings may be
+	// private data, and what it is given may leave this machine.
+	Private, Sends bool
 }
 
 // Dial is what is known of a connection that Reeve's own proxy makes, so that

@@ -121,6 +121,7 @@ tool/takeover    part       : reeve tool
 tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
 tool/foreign                : reeve tool shellread
+tool/server                 : reeve tool
 tool/tooltest    test       : reeve permit tool
 
 mcp/message      pure part  :
@@ -134,10 +135,14 @@ mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/m
 mcp/packages     pure part  :
 mcp/classify     pure part  : reeve mcp/message
 mcp/finding      pure part  : mcp/message
+mcp/methods      pure part  :
+mcp/results      part       : mcp/message
+mcp/talk         part       : mcp/message mcp/methods mcp/upstream
+mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 
 localsock        net exec=spawn.go :
 attach                      : localsock
-client                      : reeve durable localsock wire approval config
+client                      : reeve durable localsock wire approval config mcp/servers
 netguard         net        :
 
 ingress/args     part       : reeve tool
@@ -151,6 +156,7 @@ ingress/window   part       : attach jail/pty localsock
 ingress/review   part       : reeve jail jail/viewed session tool/takeover view wire
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch view wire
 ingress/codex    pure part  : tomlc
+ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
 ingress/install             : reeve durable jsonc ingress/codex
 
 testuser         exec test  :

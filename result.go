@@ -17,6 +17,7 @@ const (
 type Result struct {
 	Status    Status
 	Output    string // for the caller, bounded by the tool
+	Data      []byte // for the caller, one JSON value: what Output tells in words, where another program wrote it
 	Error     string // short reason for the caller; what happened and what to do
 	ExitCode  int    // of a program that was run
 	Truncated bool   // Output was cut at the tool's bound

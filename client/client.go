@@ -23,6 +23,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/mcp/servers"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -209,6 +210,11 @@ func (c *Client) Start() error {
 	var secrets []string
 	if conf, err := config.Load(c.Paths.Config); err == nil {
 		secrets = conf.Redact.Secrets
+	}
+	if set, err := servers.NewBook(c.Paths.Config).Servers(); err == nil {
+		for i := range set.All { // what the settings of MCP servers stand on
+			secrets = append(secrets, set.All[i].References()...)
+		}
 	}
 	err := localsock.Spawn(c.Paths.State, []string{"__daemon"}, secrets, c.Getenv, StartLimit)
 	if err == nil || err.Error() == AlreadyServed {
@@ -427,6 +433,20 @@ func (c *Client) Hook(ctx context.Context, h wire.Hook) (out wire.Hooked, err er
 		return out, c.exchange(ctx, conn, wire.MethodHook, h, &out, nil, nil)
 	}
 	return out, c.call(ctx, true, wire.MethodHook, h, &out, nil)
+}
+
+// MCP has the daemon serve a client of the Model Context Protocol over two
+// pipes, and returns when it has ended; inside a session it goes through the
+// session's own socket.
+func (c *Client) MCP(ctx context.Context, m wire.MCP, in, out *os.File) error {
+	if sock := c.sessionSocket(); sock != "" {
+		conn, err := localsock.Dial(sock, 2*time.Second)
+		if err != nil {
+			return fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+		}
+		return c.exchange(ctx, conn, wire.MethodMCP, m, nil, nil, []*os.File{in, out})
+	}
+	return c.call(ctx, true, wire.MethodMCP, m, nil, nil, in, out)
 }
 
 // Approvals lists pending questions and standing grants.

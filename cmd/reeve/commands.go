@@ -50,6 +50,8 @@ func commands() []command {
 		{name: "tools", run: cmdTools, summary: "List the tools and set how each is asked for.",
 			usage: "reeve tools [ls] [--json]\nreeve tools set NAME auto|ask|approval|off",
 			help:  "auto runs a tool unasked where nothing stricter applies; ask wants one approval for one call; approval blocks it until you change the setting; off disables it. A setting for bash also holds for another agent's tool of that name."},
+		{name: "mcp", run: cmdMCP, summary: "Serve an MCP client with every server behind the gate.",
+			usage: serveUsage, help: serveHelp},
 		{name: "audit", run: cmdAudit, summary: "Read and verify the record.",
 			usage: auditUsage, help: auditHelp},
 		{name: "sessions", run: cmdSessions, summary: "List, show, stop and resume sessions.",

@@ -71,8 +71,9 @@ type Config struct {
 		MaxDepth     int    `toml:"max_depth" default:"8" doc:"how deep calls may nest."`
 	} `toml:"gate"`
 	Approval struct {
-		Unattended string `toml:"unattended" default:"wait" doc:"wait: a question from a hook or a run stands until its deadline and can be answered from any terminal. deny: nobody watching means deny at once."`
-		Deadline   string `toml:"deadline" default:"9m" doc:"how long a question stands; then it is a denial (A53). At most 24h."`
+		Unattended  string `toml:"unattended" default:"wait" doc:"wait: a question from a hook or a run stands until its deadline and can be answered from any terminal. deny: nobody watching means deny at once."`
+		Elicitation string `toml:"elicitation" default:"answer" doc:"answer: an MCP client that can ask its person is given the question too, and the first answer wins, except from inside a session's boundary. off: only Reeve's own faces answer."`
+		Deadline    string `toml:"deadline" default:"9m" doc:"how long a question stands; then it is a denial (A53). At most 24h."`
 	} `toml:"approval"`
 	Sandbox struct {
 		Engine    string   `toml:"engine" default:"auto" doc:"what builds the boundary: auto takes native (namespaces of our own) where it holds here, else bwrap (bubblewrap), and on macOS seatbelt; one by its name is taken or nothing runs. landlock, by its name only, is a reduced one for a Linux that refuses user namespaces: it holds the profiles strict and read-only, and reeve doctor says what it does not hold."`
@@ -172,6 +173,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("%s: gate.mode: dangerous mode is never set by configuration; it is chosen for one session, by typing a phrase", c.file)
 	default:
 		return fmt.Errorf("%s: gate.mode is %q; it is one of plan, auto, default", c.file, c.Gate.Mode)
+	}
+	if e := c.Approval.Elicitation; e != "answer" && e != "off" {
+		return fmt.Errorf("%s: approval.elicitation is %q; it is answer or off", c.file, e)
 	}
 	switch c.Approval.Unattended {
 	case "wait", "deny":

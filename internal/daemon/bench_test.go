@@ -76,7 +76,7 @@ func benchDecide(b *testing.B, tool, args string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tools, err := newToolbox(&paper{state: reeve.SandboxReady}, paths, disk, conf, nil)
+	tools, err := newToolbox(&paper{state: reeve.SandboxReady}, paths, disk, conf, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -76,6 +76,7 @@ type Daemon struct {
 	wall     jail.Wall
 	boundary *boundary
 	tools    *toolbox
+	gateway  *gateway
 	kernel   *kernel.Kernel
 	outbound *outbound.Door
 	api      *api.Server
@@ -207,7 +208,10 @@ func (d *Daemon) wire() error {
 	if _, err := jail.ProfileNamed(d.conf.Sandbox.Profile, profiles...); err != nil {
 		return fmt.Errorf("sandbox.profile: %w", err)
 	}
-	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf, profiles); err != nil {
+	if d.gateway, err = newGateway(d); err != nil {
+		return err
+	}
+	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf, profiles, d.gateway.facts); err != nil {
 		return err
 	}
 	d.kernel = kernel.New(kernel.Config{
@@ -218,6 +222,7 @@ func (d *Daemon) wire() error {
 			Intent: config.Duration(d.conf.Audit.IntentTimeout), Run: 15 * time.Minute, Depth: d.conf.Gate.MaxDepth,
 		},
 	})
+	d.gateway.open()
 	d.outbound = newOutbound(d)
 	mode, err := reeve.ParseMode(d.conf.Gate.Mode)
 	if err != nil {
@@ -236,6 +241,7 @@ func (d *Daemon) wire() error {
 		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
 		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,
 		Hook: newHookDoor(d, mode),
+		MCP:  d.gateway,
 		Run:  d.runs,
 	}
 	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile
@@ -320,6 +326,8 @@ func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, acceptin
 	}
 	d.mu.Unlock()
 	ways.Wait()
+	endWork() // clients of the gateway are served as long as they like
+	d.gateway.fleet.Close()
 	if on := d.runs.Release(); len(on) > 0 {
 		d.logf("sessions go on: %s", strings.Join(on, ", "))
 	}

@@ -85,7 +85,7 @@ func TestASessionsSocketTakesHookCallsFromInsideOnly(t *testing.T) {
 	path, err := b.d.OpenHook(t.Context(), one.ID)
 	must(t, err)
 	defer b.d.Ended(one.ID)
-	for _, method := range []string{wire.MethodHook, wire.MethodSettle, wire.MethodExec, wire.MethodStatus, wire.MethodDown} {
+	for _, method := range []string{wire.MethodHook, wire.MethodMCP, wire.MethodSettle, wire.MethodExec, wire.MethodStatus, wire.MethodDown} {
 		conn, err := localsock.Dial(path, time.Second)
 		must(t, err)
 		frame, err := wire.Encode(wire.Request{Hello: wire.Hello{Proto: wire.Proto, Build: "test"}, Method: method, Params: jsontext.Value(`{}`)})

@@ -31,6 +31,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool/foreign"
 	"github.com/reeve-gate/reeve/internal/tool/git"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/tool/server"
 	"github.com/reeve-gate/reeve/internal/tool/shell"
 	"github.com/reeve-gate/reeve/internal/tool/takeover"
 )
@@ -104,15 +105,16 @@ type toolbox struct {
 	launch  *launch.Tool
 	connect *connect.Tool
 	take    *takeover.Tool
+	served  *server.Tools
 	check   *args.Checker
 }
 
-func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.Config, own []jail.Profile) (*toolbox, error) {
+func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.Config, own []jail.Profile, known server.Known) (*toolbox, error) {
 	pins, err := c.Pins()
 	if err != nil {
 		return nil, err
 	}
-	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New()}
+	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known)}
 	run := hands{wall, p, c, own}
 	all := []tool.Tool{b.launch, b.connect, b.take, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
@@ -130,6 +132,9 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 // it.
 func (b *toolbox) Find(name string) (tool.Tool, bool) {
 	if t, ok := b.Registry.Find(name); ok {
+		return t, true
+	}
+	if t, ok := b.served.Find(name); ok {
 		return t, true
 	}
 	return foreign.Find(name)

@@ -242,6 +242,7 @@ func (d *Daemon) Ended(id string) {
 // unknown.
 func (d *Daemon) EndSession(id string) {
 	d.broker.CloseSession(id)
+	d.gateway.end(id)
 	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
 	defer cancel()
 	d.kernel.EndSession(ctx, id)

@@ -35,6 +35,8 @@ func From(source string, effects []reeve.Effect) Taint {
 			t.Private = true
 		case reeve.EffectConnect:
 			t.Untrusted = t.Untrusted || !own(e)
+		case reeve.EffectUnknown:
+			t.Private = t.Private || e.Private
 		}
 	}
 	return t
@@ -67,6 +69,10 @@ func Check(t Taint, effects []reeve.Effect) string {
 			return "this session has read text from outside and private data, and this would send something out"
 		case reeve.EffectConnect:
 			return "this session has read text from outside and private data, and this would connect to " + e.Host
+		case reeve.EffectUnknown:
+			if e.Sends {
+				return "this session has read text from outside and private data, and what this is given can leave the machine"
+			}
 		case reeve.EffectRun:
 			if e.Command != nil && e.Command.Marks.Any(reeve.CommandExternal|reeve.CommandLeaves) {
 				return "this session has read text from outside and private data, and " + e.Command.Program() + " can send it out"

@@ -30,6 +30,9 @@ func TestSendingOutIsAskedForOnlyAfterBothKindsOfReading(t *testing.T) {
 		{"both, then read", []Taint{From("native", read), From("native", fetch)}, read, false},
 		{"the agent's own service brings nothing from outside", []Taint{From("native", service), From("native", read)}, push, false},
 		{"another connection of ours", []Taint{From("native", dialled), From("native", read)}, dialled, true},
+		{"a server that reaches the network, after both", []Taint{From("mcp:web", nil), From("native", read)}, []reeve.Effect{{Kind: reeve.EffectUnknown, Sends: true}}, true},
+		{"a server that reaches nothing, after both", []Taint{From("mcp:web", nil), From("native", read)}, []reeve.Effect{{Kind: reeve.EffectUnknown}}, false},
+		{"a server that is shown files brings both", []Taint{From("mcp:files", []reeve.Effect{{Kind: reeve.EffectUnknown, Private: true}})}, push, true},
 		{"a device is not private", []Taint{From("native", null), From("native", fetch)}, push, false},
 		{"a secret is private", []Taint{From("native", []reeve.Effect{{Kind: reeve.EffectUseSecret}}), From("native", fetch)}, []reeve.Effect{{Kind: reeve.EffectExternal}}, true},
 	} {

@@ -133,6 +133,8 @@ func (j *judge) other(e *reeve.Effect) {
 		return
 	}
 	if f, ok := j.covered(subject, column); ok {
+		// A rule by the tool's own name says too that data may go to its server.
+		f.named = e.Kind == reeve.EffectUnknown && j.whole != nil && strings.HasPrefix(j.whole.Word, "mcp__")
 		j.add(f)
 		return
 	}

@@ -64,6 +64,12 @@ type Escalator interface {
 	Escalate(args []byte, at Place) (reason string)
 }
 
+// Barred is a tool that may be out of use: a non-empty reason refuses every
+// call of it, which no rule and no person's yes to a call lifts.
+type Barred interface {
+	Barred() (reason string)
+}
+
 // Call is one allowed invocation on its way to a hand.
 type Call struct {
 	Permit    permit.Permit

@@ -101,8 +101,8 @@ func Decode(b []byte, v any) error {
 	return nil
 }
 
-// Methods of the control socket. Hook is the only one that a session's own
-// socket serves.
+// Methods of the control socket. Hook and MCP are the only ones that a
+// session's own socket serves.
 const (
 	MethodStatus   = "status"
 	MethodDown     = "down"
@@ -110,6 +110,7 @@ const (
 	MethodExplain  = "explain"
 	MethodRun      = "run"
 	MethodHook     = "hook"
+	MethodMCP      = "mcp"
 	MethodPending  = "approvals"
 	MethodSettle   = "settle"
 	MethodRevoke   = "revoke"
@@ -228,6 +229,17 @@ type Hooked struct {
 	Stdout []byte `json:"stdout"`
 	Stderr string `json:"stderr"`
 	Exit   int    `json:"exit"`
+}
+
+// MCP asks for a client of the Model Context Protocol to be served: over the
+// two streams that travel with the request, what it says and what it is told.
+type MCP struct {
+	Client    string   `json:"client,omitzero"`    // who it is, where its settings say so
+	Server    string   `json:"server,omitzero"`    // this one alone, under its own names
+	Only      []string `json:"only,omitzero"`      // patterns of names that it is shown
+	Hide      []string `json:"hide,omitzero"`      // patterns of names that it is not shown
+	Workspace string   `json:"workspace,omitzero"` // empty = the repository around Dir
+	Dir       string   `json:"dir"`
 }
 
 // Run starts a program inside a new session's boundary. The three streams

@@ -4,7 +4,7 @@
 //
 // Two kinds of socket are served. The control socket takes every method. A
 // session's own socket is the only one visible inside that session's boundary
-// and takes the method hook alone, for that session alone (amendment 3).
+// and takes hook calls and MCP clients alone, for that session alone (amendment 3).
 //
 // Being the same user proves nothing, since an agent is the same user. What
 // needs a person (answering, trusting, changing settings, ending the daemon,
@@ -43,6 +43,11 @@ type HookDoor interface {
 	Hook(ctx context.Context, h wire.Hook, inSession string) wire.Hooked
 }
 
+// MCPDoor serves one client of the Model Context Protocol over its streams.
+type MCPDoor interface {
+	Serve(ctx context.Context, m wire.MCP, streams []*os.File, inSession string) error
+}
+
 // RunDoor starts programs in sessions, and knows those that are kept. started
 // sends the first event.
 type RunDoor interface {
@@ -77,6 +82,7 @@ type Server struct {
 	Sessions *session.Store
 	Broker   *approval.Broker
 	Hook     HookDoor
+	MCP      MCPDoor
 	Run      RunDoor
 	Daemon   Daemon
 	Governed *Governed
@@ -224,8 +230,8 @@ func hangup(conn *localsock.Conn, cancel context.CancelFunc) {
 }
 
 func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession string, req *wire.Request, files []*os.File, out *reply) {
-	if inSession != "" && (req.Method != wire.MethodHook || !s.Inside(inSession, peer.PID)) {
-		out.end(nil, fmt.Errorf("%w: a session's own socket takes hook calls from inside its boundary and nothing else", reeve.ErrPresence))
+	if inSession != "" && (!inside[req.Method] || !s.Inside(inSession, peer.PID)) {
+		out.end(nil, fmt.Errorf("%w: a session's own socket takes hook calls and MCP clients from inside its boundary and nothing else", reeve.ErrPresence))
 		return
 	}
 	if err := s.mayAsk(peer, req); err != nil {
@@ -286,6 +292,8 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 	case wire.MethodHook:
 		s.Governed.Saw(peer, inSession != "", req)
 		serve(out, req, func(h wire.Hook) (wire.Hooked, error) { return s.Hook.Hook(ctx, h, inSession), nil })
+	case wire.MethodMCP:
+		serve(out, req, func(m wire.MCP) (struct{}, error) { return struct{}{}, s.MCP.Serve(ctx, m, files, inSession) })
 	case wire.MethodPending:
 		out.end(wire.Approvals{Questions: s.Broker.Questions(), Grants: s.Broker.Grants()}, nil)
 	case wire.MethodSettle:
@@ -353,6 +361,9 @@ var personal = map[string]bool{
 	wire.MethodAttach: true, wire.MethodResume: true, wire.MethodStop: true, wire.MethodRemove: true, wire.MethodLogs: true,
 	wire.MethodDiff: true, wire.MethodMerge: true, wire.MethodDrop: true, wire.MethodReview: true, wire.MethodApply: true,
 }
+
+// inside are the methods that a session's own socket takes.
+var inside = map[string]bool{wire.MethodHook: true, wire.MethodMCP: true}
 
 // looking are the methods that only look on: a daemon that has to give way does
 // not wait for them.

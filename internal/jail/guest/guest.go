@@ -80,9 +80,9 @@ func (g Guest) Plan(at jail.Place) (jail.Plan, error) {
 	}
 	open := slices.Concat(plan.Read, plan.Write)
 	plan.Private = g.empty(at.Home, workspace, open)
-	plan.Mask = slices.DeleteFunc(plan.Mask, func(m string) bool {
-		return within(plan.Private, m) && !within(open, m) && !slices.Contains(at.State, m)
-	})
+	// What lies in an empty place is not there to be hidden, reeve's own state
+	// neither: of it nothing is seen but the guest's folder.
+	plan.Mask = slices.DeleteFunc(plan.Mask, func(m string) bool { return within(plan.Private, m) && !within(open, m) })
 	plan.Env = g.environment(at, plan.Env)
 	return plan, nil
 }

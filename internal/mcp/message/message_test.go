@@ -202,3 +202,18 @@ func TestElementsKeepsEachAsItStood(t *testing.T) {
 		}
 	}
 }
+
+func TestStringsChangesValuesAndNothingElse(t *testing.T) {
+	change := func(s string) string { return strings.ReplaceAll(s, "secret", "*") }
+	for in, want := range map[string]string{
+		`{"secret": "a secret", "b":[1.0, "x\"secret\\", {"c" :"secret"}]}`: `{"secret": "a *", "b":[1.0, "x\"*\\", {"c" :"*"}]}`,
+		`["\u0073ecret","none\u00e9"]`:                                      `["*","none\u00e9"]`,
+		`{"a":"b"}`:                                                         `{"a":"b"}`,
+		`"secret"`:                                                          `"*"`,
+		`no json secret`:                                                    `no json secret`,
+	} {
+		if got := string(Strings([]byte(in), change)); got != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+	}
+}

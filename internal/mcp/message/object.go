@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -96,6 +97,30 @@ func Elements(v []byte) ([][]byte, error) {
 
 // Text is what a value means that is a string.
 func Text(v []byte) (string, bool) { return text(v) }
+
+// Texts writes a list of content blocks, each a text.
+func Texts(texts ...string) []byte {
+	b := []byte{'['}
+	for i, s := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"type":"text","text":`...), Quote(s)...), '}')
+	}
+	return append(b, ']')
+}
+
+// Clip is s where it is short, else its first n bytes without a part of a
+// character.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
 
 // Get is the value of a member, or nil.
 func (o Object) Get(name string) []byte {

@@ -137,11 +137,17 @@ func (s *Server) Hash() string {
 
 // CheckName says what is wrong with a server's name, or nil.
 func CheckName(name string) error {
+	if name == Reserved {
+		return fmt.Errorf("%q is the gateway itself; call the server something else", name)
+	}
 	if !nameForm.MatchString(name) || strings.Contains(name, "__") || len(name) > MaxName {
 		return fmt.Errorf("%q is no name of a server: at most %d lower case letters, digits, - and _, no two _ in a row, a letter or digit first and last", name, MaxName)
 	}
 	return nil
 }
+
+// Reserved is the name that stands for Reeve itself.
+const Reserved = "reeve"
 
 // MaxName bounds a server's name, in bytes.
 const MaxName = 32

@@ -164,6 +164,9 @@ func (s *Server) idleLocked() {
 	s.timer.Reset(idle)
 }
 
+// Rest closes the connection where nobody uses it now.
+func (s *Server) Rest() { s.rest() }
+
 // rest closes a connection that nobody has used for its time.
 func (s *Server) rest() {
 	s.mu.Lock()

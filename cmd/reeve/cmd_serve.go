@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+const serveUsage = "reeve mcp serve [--client NAME] [--server NAME] [--only PATTERN]... [--hide PATTERN]... [--workspace DIR]"
+
+const serveHelp = "serve is what an MCP client has in its settings as its one server: it speaks the protocol on its standard streams, in either era, and has all servers of mcp.json behind it, each started at its first use inside a boundary of its own. Tools are named SERVER__TOOL; every call is decided, asked about, recorded and masked like any other act. --server serves one of them alone, under its own names. --only and --hide say by patterns of names (* is any text) what the client is shown; what is hidden is found and called by two tools of Reeve's own. --client names the client in the record. --workspace is the directory that servers are shown where they are shown the workspace; without it, the repository around the working directory.\n\n"
+
+// mcpServe hands this process's streams to the daemon, which serves the client
+// on them, and waits until it has.
+func mcpServe(env *cmdEnv, args []string) int {
+	m := wire.MCP{Dir: env.Dir}
+	f := flag.NewFlagSet("mcp serve", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&m.Client, "client", "", "")
+	f.StringVar(&m.Server, "server", "", "")
+	f.StringVar(&m.Workspace, "workspace", "", "")
+	f.Func("only", "", func(s string) error { m.Only = append(m.Only, s); return nil })
+	f.Func("hide", "", func(s string) error { m.Hide = append(m.Hide, s); return nil })
+	if err := f.Parse(args); err != nil {
+		return usage(env, "mcp serve: %v", err)
+	}
+	if f.NArg() > 0 {
+		return usage(env, "mcp serve takes no %q", f.Arg(0))
+	}
+	if m.Workspace != "" && !filepath.IsAbs(m.Workspace) {
+		m.Workspace = filepath.Join(env.Dir, m.Workspace)
+	}
+	c, err := dial(env)
+	if err != nil {
+		return fail(env, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer stop()
+	in, ends, err := pipeIn(os.Stdin)
+	if err != nil {
+		return fail(env, err)
+	}
+	out, written, err := pipeOut(os.Stdout)
+	if err != nil {
+		return fail(env, err)
+	}
+	err = c.MCP(ctx, m, in, out)
+	ends()
+	written()
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(env.Stderr, "reeve: %s\n", redact.Visible(err.Error()))
+		return exitCode(err)
+	}
+	return reeve.ExitOK
+}
+
+// pipeIn is a stream as a pipe: itself, or one that a copy of it is written to.
+func pipeIn(f *os.File) (in *os.File, ends func(), err error) {
+	if piped(f) {
+		return f, func() {}, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	go func() {
+		io.Copy(w, f)
+		w.Close()
+	}()
+	return r, func() { r.Close() }, nil
+}
+
+// pipeOut is the same for a stream that is written to; written waits until all
+// of it is.
+func pipeOut(f *os.File) (out *os.File, written func(), err error) {
+	if piped(f) {
+		return f, func() {}, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		io.Copy(f, r)
+		close(done)
+	}()
+	return w, func() { w.Close(); <-done }, nil
+}
+
+func piped(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+}

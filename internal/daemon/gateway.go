@@ -1,0 +1,458 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/ingress/mcp"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/egress"
+	"github.com/reeve-gate/reeve/internal/jail/guest"
+	"github.com/reeve-gate/reeve/internal/mcp/catalog"
+	"github.com/reeve-gate/reeve/internal/mcp/fleet"
+	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/mcp/pipes"
+	"github.com/reeve-gate/reeve/internal/mcp/results"
+	"github.com/reeve-gate/reeve/internal/mcp/servers"
+	"github.com/reeve-gate/reeve/internal/mcp/talk"
+	"github.com/reeve-gate/reeve/internal/mcp/upstream"
+	"github.com/reeve-gate/reeve/internal/mcp/web"
+	"github.com/reeve-gate/reeve/internal/netguard"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/tool"
+	"github.com/reeve-gate/reeve/internal/tool/server"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// gateway joins the MCP servers of a person to the door for their clients.
+type gateway struct {
+	d     *Daemon
+	door  *mcp.Door
+	book  *servers.Book
+	fleet *fleet.Fleet
+	kept  *results.Kept
+	pins  *netguard.Guard
+	judge judge
+}
+
+// judge says how a server's definition stands: its tier, whether nobody has
+// said what it does, and why it is held back.
+type judge interface {
+	Standing(s *servers.Server, k catalog.Kind, it catalog.Item) (tier reeve.Tier, unknown bool, held string)
+}
+
+// nothingKnown is a judge that knows nothing: every tool is asked for.
+type nothingKnown struct{}
+
+func (nothingKnown) Standing(*servers.Server, catalog.Kind, catalog.Item) (reeve.Tier, bool, string) {
+	return reeve.TierWrite, true, ""
+}
+
+// newGateway is made before the kernel, which finds the servers' tools here,
+// and gets its door with [gateway.open].
+func newGateway(d *Daemon) (*gateway, error) {
+	pins, err := d.conf.Pins()
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{d: d, book: servers.NewBook(d.opt.Paths.Config), kept: results.NewKept(d.store.Dir), pins: &netguard.Guard{Pins: pins}, judge: nothingKnown{}}
+	g.fleet = fleet.New(fleet.Options{
+		Servers: g.book.Servers, Shelf: catalog.NewShelf(filepath.Join(d.opt.Paths.State, "mcp-offers")), Dial: g.dial,
+		Held: func(s *servers.Server, k catalog.Kind, it catalog.Item) string {
+			_, _, held := g.judge.Standing(s, k, it)
+			return held
+		},
+		Client: message.Object{message.OwnText("name", "reeve"), message.OwnText("version", d.opt.Build)}.Bytes(), Now: time.Now, Log: d.logf,
+	})
+	return g, nil
+}
+
+// open makes the door, once there is a kernel.
+func (g *gateway) open() {
+	d := g.d
+	g.door = &mcp.Door{Kernel: d.kernel, Broker: d.broker, Clean: d.clean, Fleet: g.fleet, Tools: d.tools.served, Kept: g.kept,
+		NewID: newID, Now: time.Now, Log: d.logf, Version: d.opt.Build, Askable: d.conf.Approval.Unattended == "wait", Elicit: d.conf.Approval.Elicitation == "answer"}
+}
+
+// facts are what is known of one tool, by its server's name and its own.
+func (g *gateway) facts(name, one string) (server.Facts, bool) {
+	if name == server.Own {
+		return server.Facts{Tier: reeve.TierRead, Unconditional: true}, one == "read_result" || one == "search_tools"
+	}
+	conf, err := g.fleet.Server(name)
+	if err != nil {
+		return server.Facts{}, false
+	}
+	guard := &conf.Guard
+	f := server.Facts{
+		Private: len(guard.Read)+len(guard.Write)+len(conf.Headers)+len(conf.Env) > 0,
+		Sends:   conf.URL != "" || guard.Net != servers.NetNone,
+	}
+	if strings.Contains(one, "/") { // a method of the protocol, which reads
+		f.Tier = reeve.TierRead
+		return f, true
+	}
+	o := g.fleet.Offer(&conf)
+	if o == nil {
+		return server.Facts{}, false
+	}
+	it, ok := fleet.Find(o, catalog.Tools, one)
+	if !ok {
+		return server.Facts{}, false
+	}
+	f.Tier, f.Unknown, f.Held = g.judge.Standing(&conf, catalog.Tools, it)
+	return f, true
+}
+
+// Serve serves one client over the two streams that came with its request,
+// until it ends or ctx does.
+func (g *gateway) Serve(ctx context.Context, w wire.MCP, streams []*os.File, inSession string) error {
+	if len(streams) != 2 {
+		return fmt.Errorf("%w: a client is served over two streams, %d came", reeve.ErrUsage, len(streams))
+	}
+	in, err := pollable(streams[0])
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := pollable(streams[1])
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	who, end, err := g.client(w, inSession)
+	if err != nil {
+		return err
+	}
+	defer end()
+	defer context.AfterFunc(ctx, func() { in.SetReadDeadline(time.Now()) })()
+	return talk.Stdio(ctx, in, out, func(send func(message.Message)) talk.Conversation { return g.door.Open(who, send) })
+}
+
+// client finds the session of a client: the one that it runs in, or one of its
+// own, which ends with it.
+func (g *gateway) client(w wire.MCP, inSession string) (who mcp.Client, end func(), err error) {
+	who = mcp.Client{Name: w.Client, Filter: catalog.Filter{Alone: w.Server, Only: w.Only, Hide: w.Hide}}
+	if w.Server != "" {
+		if _, err := g.fleet.Server(w.Server); err != nil {
+			return who, nil, fmt.Errorf("%w: %v", reeve.ErrNotFound, err)
+		}
+	}
+	if inSession != "" {
+		one, err := g.d.store.Get(inSession)
+		if err != nil {
+			return who, nil, err
+		}
+		who.Session, who.Workspace, who.Contained = one.ID, one.Workspace, true
+		return who, func() {}, nil
+	}
+	ws := cmp.Or(w.Workspace, session.Repository(w.Dir))
+	if _, err := session.Workspace(ws, g.d.opt.Paths.Home); err != nil {
+		if w.Workspace != "" {
+			return who, nil, err
+		}
+		ws = nowhere(g.d.opt.Paths) // a client that was started from the home directory, or from none
+	}
+	mode, err := reeve.ParseMode(g.d.conf.Gate.Mode)
+	if err != nil {
+		return who, nil, err
+	}
+	one, err := g.d.store.Create(session.Session{Client: "mcp", Agent: w.Client, Workspace: ws, Mode: mode, Profile: g.d.conf.Sandbox.Profile}, g.d.opt.Paths.Home)
+	if err != nil {
+		return who, nil, err
+	}
+	who.Session, who.Workspace = one.ID, one.Workspace
+	return who, func() { g.d.EndSession(one.ID) }, nil
+}
+
+// end stops what a session has of servers.
+func (g *gateway) end(session string) {
+	g.fleet.End(session)
+	g.kept.Drop(session)
+}
+
+// pollable is another handle of a stream that a deadline ends. The stream's end
+// is this client's alone, so that what is set for it is nobody else's.
+func pollable(f *os.File) (*os.File, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("look at a stream: %w", err)
+	}
+	if info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return nil, fmt.Errorf("%w: a client is served over pipes", reeve.ErrUsage)
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd, derr := -1, error(nil)
+	if err := conn.Control(func(p uintptr) {
+		if fd, derr = syscall.Dup(int(p)); derr == nil {
+			syscall.CloseOnExec(fd)
+			derr = syscall.SetNonblock(fd, true)
+		}
+	}); err != nil || derr != nil {
+		return nil, fmt.Errorf("take over a stream: %w", errors.Join(err, derr))
+	}
+	return os.NewFile(uintptr(fd), "stream"), nil
+}
+
+// dial starts a server, or opens the connection to its address, as an act of
+// its own behind the kernel. Its outcome is recorded when the connection ends.
+func (g *gateway) dial(at fleet.Place, s servers.Server) upstream.Dialer {
+	return func(ctx context.Context, sink upstream.Sink) (upstream.Transport, error) {
+		args, err := json.Marshal(startArgs(&s))
+		if err != nil {
+			return nil, err
+		}
+		inv := &reeve.Invocation{ID: newID(), Session: at.Session, Actor: "mcp:gateway", Channel: reeve.ChannelMCP, Origin: reeve.OriginAgent, Tool: server.Start, Args: args}
+		var t upstream.Transport
+		forget := g.d.tools.served.Give(inv.ID, func(ctx context.Context, call tool.Call) reeve.Result {
+			var err error
+			if t, err = g.start(ctx, at, s, call, sink); err != nil {
+				return tool.Failed("%v", err)
+			}
+			return reeve.Result{Status: reeve.StatusSuccess, Open: true}
+		})
+		defer forget()
+		if _, r := g.d.kernel.Do(ctx, inv); r.Status != reeve.StatusSuccess {
+			return nil, errors.New(r.Error)
+		}
+		on := &recorded{Transport: t, done: make(chan struct{})}
+		go func() {
+			<-t.Done()
+			r := reeve.Result{Status: reeve.StatusSuccess, Output: g.d.clean.Text(t.Err().Error())}
+			// Where the session has ended before, its outcome stands as unknown.
+			_ = g.d.kernel.Report(context.Background(), inv.ID, r)
+			close(on.done)
+		}()
+		return on, nil
+	}
+}
+
+// recorded is a connection that has ended when its end is on record.
+type recorded struct {
+	upstream.Transport
+	done chan struct{}
+}
+
+func (r *recorded) Done() <-chan struct{} { return r.done }
+
+func (r *recorded) Stop() {
+	r.Transport.Stop()
+	<-r.done
+}
+
+// starting is what rules and records see of a start.
+type starting struct {
+	Server string   `json:"server"`
+	Hash   string   `json:"hash"`
+	Argv   []string `json:"argv,omitzero"`
+	URL    string   `json:"url,omitzero"`
+	Net    string   `json:"net,omitzero"`
+}
+
+func startArgs(s *servers.Server) starting {
+	a := starting{Server: s.Name, Hash: s.Hash(), URL: s.URL}
+	if s.Command != "" {
+		a.Argv, a.Net = append([]string{s.Command}, s.Args...), s.Guard.Net.String()
+	}
+	return a
+}
+
+// start is the hand of it.
+func (g *gateway) start(ctx context.Context, at fleet.Place, s servers.Server, call tool.Call, sink upstream.Sink) (upstream.Transport, error) {
+	full, values, err := s.Resolved(g.d.opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		if err := g.d.clean.AddSecret(v); err != nil {
+			g.d.logf("server %s: a value of its settings is not masked: %v", s.Name, err)
+		}
+	}
+	if full.URL != "" {
+		if err := call.Permit.Spend(call.Digest); err != nil {
+			return nil, err
+		}
+		u, err := web.Address(full.URL)
+		if err != nil {
+			return nil, err
+		}
+		return web.Dialer(web.Options{URL: u, Headers: full.Headers, Guard: g.pins, Max: full.Guard.Output})(ctx, sink)
+	}
+	if !call.Contained {
+		return nil, fmt.Errorf("%w: the boundary is missing here, and no server runs without one; see reeve doctor", reeve.ErrBoundary)
+	}
+	return g.program(ctx, at, &full, call, sink)
+}
+
+// program starts a server's program inside its boundary.
+func (g *gateway) program(ctx context.Context, at fleet.Place, s *servers.Server, call tool.Call, sink upstream.Sink) (upstream.Transport, error) {
+	plan, argv, err := g.plan(at, s)
+	if err != nil {
+		return nil, err
+	}
+	cmd := jail.Cmd{Argv: argv, Umask: 0o077}
+	ours, theirs, err := threePipes()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	way := func() {}
+	if plan.Net == jail.ProxiedNetwork {
+		way, cmd.Listener, err = g.wayOut(s)
+	}
+	var p jail.Process
+	if err == nil {
+		// The tree lives as long as its connection, not as long as this call.
+		p, err = g.d.wall.Start(context.WithoutCancel(ctx), call.Permit, call.Digest, plan, cmd)
+	}
+	closeAll(theirs)
+	if err != nil {
+		way()
+		closeAll(ours)
+		return nil, fmt.Errorf("start %s: %w", s.Command, err)
+	}
+	g.d.api.Governed.Add(p.PID(), true)
+	t := pipes.New(pipes.Program{Stdin: ours[0], Stdout: ours[1], Stderr: ours[2], Process: p}, sink,
+		pipes.Options{MaxLine: s.Guard.Output, Journal: pipes.NewJournal(g.journal(s.Name))})
+	go func() { <-t.Done(); way() }()
+	return t, nil
+}
+
+func threePipes() (ours, theirs [3]*os.File, err error) {
+	for i := range ours {
+		r, w, perr := os.Pipe()
+		if perr != nil {
+			closeAll(ours)
+			closeAll(theirs)
+			return ours, theirs, fmt.Errorf("make a server's streams: %w", perr)
+		}
+		if ours[i], theirs[i] = r, w; i == 0 {
+			ours[i], theirs[i] = w, r
+		}
+	}
+	return ours, theirs, nil
+}
+
+func closeAll(files [3]*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// ownFolder is where a server keeps what it keeps (contract G22).
+func (g *gateway) ownFolder(name string) string {
+	return filepath.Join(g.d.opt.Paths.State, "mcp", name)
+}
+
+// plan lays a server's boundary (contract G21, G22).
+func (g *gateway) plan(at fleet.Place, s *servers.Server) (jail.Plan, []string, error) {
+	folder := g.ownFolder(s.Name)
+	if err := durable.MkdirAll(folder); err != nil {
+		return jail.Plan{}, nil, fmt.Errorf("make the folder of server %s: %w", s.Name, err)
+	}
+	env := make([]string, 0, len(s.Env))
+	for name, value := range s.Env {
+		env = append(env, name+"="+value)
+	}
+	path, show, err := guest.Program(s.Command, env)
+	if err != nil {
+		return jail.Plan{}, nil, err
+	}
+	place := func(dirs []string) []string {
+		var out []string
+		for _, dir := range dirs {
+			switch {
+			case dir == "." || strings.HasPrefix(dir, "./"):
+				dir = filepath.Join(at.Workspace, dir)
+			case strings.HasPrefix(dir, "~/"):
+				dir = filepath.Join(g.d.opt.Paths.Home, dir[2:])
+			}
+			out = append(out, dir)
+		}
+		return out
+	}
+	guard := &s.Guard
+	limits := limits(g.d.conf)
+	for _, l := range []struct{ own, to *int64 }{{&guard.Memory, &limits.Memory}, {&guard.Processes, &limits.Processes}, {&guard.Processors, &limits.Processors}} {
+		if *l.own > 0 {
+			*l.to = *l.own
+		}
+	}
+	of := guest.Guest{Own: folder, Dir: s.Dir, Read: append(place(guard.Read), show...), Write: place(guard.Write), Env: env, Limits: limits,
+		Net: map[servers.Net]jail.NetMode{servers.NetNone: jail.NetNone, servers.NetHosts: jail.ProxiedNetwork, servers.NetOpen: jail.UnrestrictedNetwork}[guard.Net]}
+	if of.Dir == "" {
+		for _, dir := range append(guard.Read, guard.Write...) {
+			if dir == "." {
+				of.Dir = at.Workspace
+			}
+		}
+	}
+	p := g.d.opt.Paths
+	plan, err := of.Plan(jail.Place{Workspace: at.Workspace, Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()})
+	return plan, append([]string{path}, s.Args...), err
+}
+
+// wayOut is the network by rule of one server: a session of its own, in which
+// the hosts that its settings name are allowed.
+func (g *gateway) wayOut(s *servers.Server) (end func(), listen func(*os.File) error, err error) {
+	d := g.d
+	one, err := d.store.Create(session.Session{Client: "mcp-server", Agent: s.Name, Workspace: g.ownFolder(s.Name), Mode: reeve.ModeDefault, Profile: d.conf.Sandbox.Profile,
+		Allowed: []session.Allowed{{From: "mcp.json", Why: "named in the settings of server " + s.Name, Hosts: s.Guard.Hosts}}}, d.opt.Paths.Home)
+	if err != nil {
+		return func() {}, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	gate := d.outbound.Session(one.ID, reeve.Actor("agent:"+s.Name), nil)
+	end = func() {
+		cancel()
+		gate.Close()
+		d.EndSession(one.ID)
+	}
+	return end, func(ln *os.File) error {
+		l, err := egress.Listener(ln)
+		if err != nil {
+			return err
+		}
+		go (&egress.Server{Gate: gate, Limits: egress.Usual()}).Serve(ctx, l)
+		return nil
+	}, nil
+}
+
+// journal keeps what a server prints beside its messages, masked, in one file
+// that begins anew when it is full (contract G23).
+func (g *gateway) journal(name string) func(string) {
+	file := filepath.Join(g.d.opt.Paths.State, "mcp-log", name+".log")
+	return func(line string) {
+		if err := durable.MkdirAll(filepath.Dir(file)); err != nil {
+			return
+		}
+		if info, err := os.Stat(file); err == nil && info.Size() > maxJournal {
+			os.Rename(file, file+".1")
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), cleaned{g.d.clean}.Show(line))
+	}
+}
+
+// maxJournal bounds a server's log, in bytes; two such files are kept.
+const maxJournal = 1 << 20
