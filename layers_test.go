@@ -138,6 +138,8 @@ mcp/finding      pure part  : mcp/message
 mcp/methods      pure part  :
 mcp/results      part       : mcp/message
 mcp/talk         part       : mcp/message mcp/methods mcp/upstream
+mcp/standing     part       : mcp/catalog mcp/classify mcp/finding mcp/pins mcp/servers
+mcp/programs     part       : durable jail jail/guest mcp/pipes mcp/servers mcp/upstream permit
 mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 
 localsock        net exec=spawn.go :

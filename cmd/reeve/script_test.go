@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/reeve-gate/reeve/internal/mcptest"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -39,6 +40,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	code := m.Run()
 	if bin, err := built(); err == nil {
 		os.RemoveAll(filepath.Dir(bin))

@@ -14,17 +14,18 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
-	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/mcp"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/egress"
-	"github.com/reeve-gate/reeve/internal/jail/guest"
 	"github.com/reeve-gate/reeve/internal/mcp/catalog"
+	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/fleet"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
-	"github.com/reeve-gate/reeve/internal/mcp/pipes"
+	"github.com/reeve-gate/reeve/internal/mcp/pins"
+	"github.com/reeve-gate/reeve/internal/mcp/programs"
 	"github.com/reeve-gate/reeve/internal/mcp/results"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
+	"github.com/reeve-gate/reeve/internal/mcp/standing"
 	"github.com/reeve-gate/reeve/internal/mcp/talk"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 	"github.com/reeve-gate/reeve/internal/mcp/web"
@@ -42,39 +43,29 @@ type gateway struct {
 	book  *servers.Book
 	fleet *fleet.Fleet
 	kept  *results.Kept
-	pins  *netguard.Guard
-	judge judge
-}
-
-// judge says how a server's definition stands: its tier, whether nobody has
-// said what it does, and why it is held back.
-type judge interface {
-	Standing(s *servers.Server, k catalog.Kind, it catalog.Item) (tier reeve.Tier, unknown bool, held string)
-}
-
-// nothingKnown is a judge that knows nothing: every tool is asked for.
-type nothingKnown struct{}
-
-func (nothingKnown) Standing(*servers.Server, catalog.Kind, catalog.Item) (reeve.Tier, bool, string) {
-	return reeve.TierWrite, true, ""
+	net   *netguard.Guard
+	judge *standing.Judge
+	yard  *programs.Yard
 }
 
 // newGateway is made before the kernel, which finds the servers' tools here,
 // and gets its door with [gateway.open].
 func newGateway(d *Daemon) (*gateway, error) {
-	pins, err := d.conf.Pins()
+	hosts, err := d.conf.Pins()
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{d: d, book: servers.NewBook(d.opt.Paths.Config), kept: results.NewKept(d.store.Dir), pins: &netguard.Guard{Pins: pins}, judge: nothingKnown{}}
+	g := &gateway{d: d, book: servers.NewBook(d.opt.Paths.Config), kept: results.NewKept(d.store.Dir), net: &netguard.Guard{Pins: hosts}}
 	g.fleet = fleet.New(fleet.Options{
 		Servers: g.book.Servers, Shelf: catalog.NewShelf(filepath.Join(d.opt.Paths.State, "mcp-offers")), Dial: g.dial,
-		Held: func(s *servers.Server, k catalog.Kind, it catalog.Item) string {
-			_, _, held := g.judge.Standing(s, k, it)
-			return held
-		},
+		Held:   func(s *servers.Server, k catalog.Kind, it catalog.Item) string { return g.judge.Held(s, k, it) },
+		Seen:   func(o *catalog.Offer) error { return g.judge.Seen(o, time.Now()) },
 		Client: message.Object{message.OwnText("name", "reeve"), message.OwnText("version", d.opt.Build)}.Bytes(), Now: time.Now, Log: d.logf,
 	})
+	p := d.opt.Paths
+	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Offer: g.fleet.Offer, Native: []string{server.Start}}
+	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
+		Limits: limits(d.conf), Show: cleaned{d.clean}.Show, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil
 }
 
@@ -111,7 +102,12 @@ func (g *gateway) facts(name, one string) (server.Facts, bool) {
 	if !ok {
 		return server.Facts{}, false
 	}
-	f.Tier, f.Unknown, f.Held = g.judge.Standing(&conf, catalog.Tools, it)
+	t, v := g.judge.Tool(&conf, it.Name)
+	f.Tier, f.Unknown, f.Why = v.Class.Tier(), v.Class == classify.Unknown, v.Why
+	if t.Held != "" {
+		f.Held = fmt.Sprintf("%s of server %s is held back: %s; reeve mcp inspect %[2]s shows it, and reeve mcp trust %[2]s accepts it", it.Name, name, t.Held)
+	}
+	f.Places = func(args []byte) ([]reeve.Effect, error) { return classify.Places(t, args) }
 	return f, true
 }
 
@@ -290,169 +286,35 @@ func (g *gateway) start(ctx context.Context, at fleet.Place, s servers.Server, c
 		if err != nil {
 			return nil, err
 		}
-		return web.Dialer(web.Options{URL: u, Headers: full.Headers, Guard: g.pins, Max: full.Guard.Output})(ctx, sink)
+		return web.Dialer(web.Options{URL: u, Headers: full.Headers, Guard: g.net, Max: full.Guard.Output})(ctx, sink)
 	}
 	if !call.Contained {
 		return nil, fmt.Errorf("%w: the boundary is missing here, and no server runs without one; see reeve doctor", reeve.ErrBoundary)
 	}
-	return g.program(ctx, at, &full, call, sink)
-}
-
-// program starts a server's program inside its boundary.
-func (g *gateway) program(ctx context.Context, at fleet.Place, s *servers.Server, call tool.Call, sink upstream.Sink) (upstream.Transport, error) {
-	plan, argv, err := g.plan(at, s)
-	if err != nil {
-		return nil, err
-	}
-	cmd := jail.Cmd{Argv: argv, Umask: 0o077}
-	ours, theirs, err := threePipes()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	way := func() {}
-	if plan.Net == jail.ProxiedNetwork {
-		way, cmd.Listener, err = g.wayOut(s)
-	}
-	var p jail.Process
-	if err == nil {
-		// The tree lives as long as its connection, not as long as this call.
-		p, err = g.d.wall.Start(context.WithoutCancel(ctx), call.Permit, call.Digest, plan, cmd)
-	}
-	closeAll(theirs)
-	if err != nil {
-		way()
-		closeAll(ours)
-		return nil, fmt.Errorf("start %s: %w", s.Command, err)
-	}
-	g.d.api.Governed.Add(p.PID(), true)
-	t := pipes.New(pipes.Program{Stdin: ours[0], Stdout: ours[1], Stderr: ours[2], Process: p}, sink,
-		pipes.Options{MaxLine: s.Guard.Output, Journal: pipes.NewJournal(g.journal(s.Name))})
-	go func() { <-t.Done(); way() }()
-	return t, nil
-}
-
-func threePipes() (ours, theirs [3]*os.File, err error) {
-	for i := range ours {
-		r, w, perr := os.Pipe()
-		if perr != nil {
-			closeAll(ours)
-			closeAll(theirs)
-			return ours, theirs, fmt.Errorf("make a server's streams: %w", perr)
-		}
-		if ours[i], theirs[i] = r, w; i == 0 {
-			ours[i], theirs[i] = w, r
-		}
-	}
-	return ours, theirs, nil
-}
-
-func closeAll(files [3]*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
-
-// ownFolder is where a server keeps what it keeps (contract G22).
-func (g *gateway) ownFolder(name string) string {
-	return filepath.Join(g.d.opt.Paths.State, "mcp", name)
-}
-
-// plan lays a server's boundary (contract G21, G22).
-func (g *gateway) plan(at fleet.Place, s *servers.Server) (jail.Plan, []string, error) {
-	folder := g.ownFolder(s.Name)
-	if err := durable.MkdirAll(folder); err != nil {
-		return jail.Plan{}, nil, fmt.Errorf("make the folder of server %s: %w", s.Name, err)
-	}
-	env := make([]string, 0, len(s.Env))
-	for name, value := range s.Env {
-		env = append(env, name+"="+value)
-	}
-	path, show, err := guest.Program(s.Command, env)
-	if err != nil {
-		return jail.Plan{}, nil, err
-	}
-	place := func(dirs []string) []string {
-		var out []string
-		for _, dir := range dirs {
-			switch {
-			case dir == "." || strings.HasPrefix(dir, "./"):
-				dir = filepath.Join(at.Workspace, dir)
-			case strings.HasPrefix(dir, "~/"):
-				dir = filepath.Join(g.d.opt.Paths.Home, dir[2:])
-			}
-			out = append(out, dir)
-		}
-		return out
-	}
-	guard := &s.Guard
-	limits := limits(g.d.conf)
-	for _, l := range []struct{ own, to *int64 }{{&guard.Memory, &limits.Memory}, {&guard.Processes, &limits.Processes}, {&guard.Processors, &limits.Processors}} {
-		if *l.own > 0 {
-			*l.to = *l.own
-		}
-	}
-	of := guest.Guest{Own: folder, Dir: s.Dir, Read: append(place(guard.Read), show...), Write: place(guard.Write), Env: env, Limits: limits,
-		Net: map[servers.Net]jail.NetMode{servers.NetNone: jail.NetNone, servers.NetHosts: jail.ProxiedNetwork, servers.NetOpen: jail.UnrestrictedNetwork}[guard.Net]}
-	if of.Dir == "" {
-		for _, dir := range append(guard.Read, guard.Write...) {
-			if dir == "." {
-				of.Dir = at.Workspace
-			}
-		}
-	}
-	p := g.d.opt.Paths
-	plan, err := of.Plan(jail.Place{Workspace: at.Workspace, Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()})
-	return plan, append([]string{path}, s.Args...), err
+	return g.yard.Start(ctx, &full, at.Workspace, call.Permit, call.Digest, sink)
 }
 
 // wayOut is the network by rule of one server: a session of its own, in which
 // the hosts that its settings name are allowed.
-func (g *gateway) wayOut(s *servers.Server) (end func(), listen func(*os.File) error, err error) {
+func (g *gateway) wayOut(s *servers.Server) (listen func(*os.File) error, end func(), err error) {
 	d := g.d
-	one, err := d.store.Create(session.Session{Client: "mcp-server", Agent: s.Name, Workspace: g.ownFolder(s.Name), Mode: reeve.ModeDefault, Profile: d.conf.Sandbox.Profile,
+	one, err := d.store.Create(session.Session{Client: "mcp-server", Agent: s.Name, Workspace: g.yard.Folder(s.Name), Mode: reeve.ModeDefault, Profile: d.conf.Sandbox.Profile,
 		Allowed: []session.Allowed{{From: "mcp.json", Why: "named in the settings of server " + s.Name, Hosts: s.Guard.Hosts}}}, d.opt.Paths.Home)
 	if err != nil {
-		return func() {}, nil, err
+		return nil, func() {}, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	gate := d.outbound.Session(one.ID, reeve.Actor("agent:"+s.Name), nil)
-	end = func() {
-		cancel()
-		gate.Close()
-		d.EndSession(one.ID)
-	}
-	return end, func(ln *os.File) error {
-		l, err := egress.Listener(ln)
-		if err != nil {
-			return err
-		}
-		go (&egress.Server{Gate: gate, Limits: egress.Usual()}).Serve(ctx, l)
-		return nil
-	}, nil
+	return func(ln *os.File) error {
+			l, err := egress.Listener(ln)
+			if err != nil {
+				return err
+			}
+			go (&egress.Server{Gate: gate, Limits: egress.Usual()}).Serve(ctx, l)
+			return nil
+		}, func() {
+			cancel()
+			gate.Close()
+			d.EndSession(one.ID)
+		}, nil
 }
-
-// journal keeps what a server prints beside its messages, masked, in one file
-// that begins anew when it is full (contract G23).
-func (g *gateway) journal(name string) func(string) {
-	file := filepath.Join(g.d.opt.Paths.State, "mcp-log", name+".log")
-	return func(line string) {
-		if err := durable.MkdirAll(filepath.Dir(file)); err != nil {
-			return
-		}
-		if info, err := os.Stat(file); err == nil && info.Size() > maxJournal {
-			os.Rename(file, file+".1")
-		}
-		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return
-		}
-		defer f.Close()
-		fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), cleaned{g.d.clean}.Show(line))
-	}
-}
-
-// maxJournal bounds a server's log, in bytes; two such files are kept.
-const maxJournal = 1 << 20

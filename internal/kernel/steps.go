@@ -109,6 +109,12 @@ func (k *Kernel) sandbox(c *call, v *view) reeve.Sandbox {
 // guard is step 2: what no rule, mode or person can lift for a governed
 // caller (A20, A21, A52, G12, amendments 2, 5 and 13).
 func (k *Kernel) guard(ctx context.Context, c *call) {
+	if b, ok := c.tool.(tool.Barred); ok {
+		if why := b.Barred(); why != "" {
+			c.deny(reeve.StepGuard, "held", why)
+			return
+		}
+	}
 	for i := range c.views {
 		s := &c.views[i].sess
 		if s.Only != nil && !s.Only[c.spec.Name] {
@@ -118,12 +124,6 @@ func (k *Kernel) guard(ctx context.Context, c *call) {
 		table, named := s.Policy.Tier(c.spec.Name)
 		if c.spec.Tier == reeve.TierDenied || named && table == reeve.TierDenied {
 			c.deny(reeve.StepGuard, "denied tier", c.spec.Name+" is in the denied tier; nothing allows it")
-			return
-		}
-	}
-	if b, ok := c.tool.(tool.Barred); ok {
-		if why := b.Barred(); why != "" {
-			c.deny(reeve.StepGuard, "held", why)
 			return
 		}
 	}

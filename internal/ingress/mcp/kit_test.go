@@ -105,7 +105,7 @@ func newRig(t *testing.T, modes ...string) *rig {
 	f := fleet.New(fleet.Options{Servers: func() (*servers.Set, error) { return g.set, nil }, Shelf: catalog.NewShelf(dir + "/offers"),
 		Dial: func(_ fleet.Place, s servers.Server) upstream.Dialer { return g.starts[s.Name].Dial },
 		Held: func(s *servers.Server, _ catalog.Kind, it catalog.Item) string { return g.why(s.Name, it.Name) },
-		Now:  time.Now, Log: t.Logf})
+		Seen: func(*catalog.Offer) error { return nil }, Now: time.Now, Log: t.Logf})
 	t.Cleanup(f.Close)
 	tools := server.New(func(name, one string) (server.Facts, bool) {
 		return server.Facts{Tier: reeve.TierRead, Unconditional: name == server.Own, Held: g.why(name, one)}, true

@@ -82,7 +82,8 @@ func (g Guest) Plan(at jail.Place) (jail.Plan, error) {
 	plan.Private = g.empty(at.Home, workspace, open)
 	// What lies in an empty place is not there to be hidden, reeve's own state
 	// neither: of it nothing is seen but the guest's folder.
-	plan.Mask = slices.DeleteFunc(plan.Mask, func(m string) bool { return within(plan.Private, m) && !within(open, m) })
+	empty := slices.Concat(private, plan.Private)
+	plan.Mask = slices.DeleteFunc(plan.Mask, func(m string) bool { return within(empty, m) && !within(open, m) })
 	plan.Env = g.environment(at, plan.Env)
 	return plan, nil
 }

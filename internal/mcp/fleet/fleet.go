@@ -30,6 +30,7 @@ type Options struct {
 	Shelf   *catalog.Shelf
 	Dial    func(at Place, s servers.Server) upstream.Dialer
 	Held    func(s *servers.Server, k catalog.Kind, it catalog.Item) string // why a client may not see it; empty = it may
+	Seen    func(o *catalog.Offer) error                                    // a server has told what it offers
 	Client  []byte                                                          // who we are, to servers: an Implementation object
 	Now     func() time.Time
 	Log     func(format string, args ...any)

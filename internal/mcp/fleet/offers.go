@@ -31,6 +31,9 @@ func (s *Session) fetch(ctx context.Context, one *ship, c *upstream.Conn) error 
 	if err := s.f.opt.Shelf.Put(now); err != nil {
 		return err
 	}
+	if err := s.f.opt.Seen(now); err != nil {
+		return err
+	}
 	for _, note := range now.Notes {
 		s.f.opt.Log("server %s offers what is not used: %s", one.Name, note)
 	}

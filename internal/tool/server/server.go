@@ -34,7 +34,12 @@ type Facts struct {
 	Held          string // why it may not be used until a person has looked at it; empty = it may
 	Private       bool   // what it brings may be private data
 	Sends         bool   // what it is given can leave this machine
+	Why           string // for people: why it is of that tier
 	Unconditional bool   // it touches the gateway's own memory alone
+
+	// Places are where a call sends the server by an argument of its own, as far
+	// as that is known; nil = nowhere. An error refuses the call.
+	Places func(args []byte) ([]reeve.Effect, error)
 }
 
 // Known tells the facts of a tool; name is its server's word for it, without
@@ -129,16 +134,24 @@ func (c called) Spec() tool.Spec {
 	return s
 }
 
-// Effects is one that nobody knows, which the tier speaks for.
-func (c called) Effects([]byte, tool.Place) ([]reeve.Effect, error) {
+// Effects are where the call sends the server, and what it does there, which
+// nobody knows and the tier speaks for.
+func (c called) Effects(args []byte, _ tool.Place) ([]reeve.Effect, error) {
 	if c.facts.Unconditional {
 		return nil, nil
 	}
-	why := "the server " + c.server + " does what it does"
-	if c.facts.Unknown {
-		why = "nobody has said what " + c.name + " does; reeve mcp trust and reeve mcp inspect tell more"
+	var effects []reeve.Effect
+	if c.facts.Places != nil {
+		var err error
+		if effects, err = c.facts.Places(args); err != nil {
+			return nil, err
+		}
 	}
-	return []reeve.Effect{{Kind: reeve.EffectUnknown, Why: why, Private: c.facts.Private, Sends: c.facts.Sends}}, nil
+	why := c.facts.Why
+	if why == "" {
+		why = "the server " + c.server + " does what it does"
+	}
+	return append(effects, reeve.Effect{Kind: reeve.EffectUnknown, Why: why, Private: c.facts.Private, Sends: c.facts.Sends}), nil
 }
 
 // Barred is why nobody may use it now.

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/mcptest"
+)
+
+// gateway is a desk with MCP servers, each of which is this test program.
+func gateway(t *testing.T, policy string, modes ...string) *desk {
+	t.Helper()
+	d := bareDesk(t, ".none", policy, "")
+	var all []string
+	for _, mode := range modes {
+		name, _, _ := strings.Cut(mode, ",")
+		all = append(all, fmt.Sprintf(`%q:{"command":%q,"args":["-test.run=^$"],"env":{%q:%q}}`, name, os.Args[0], mcptest.Env, mode))
+	}
+	d.servers(`{"mcpServers":{` + strings.Join(all, ",") + `}}`)
+	return d
+}
+
+func (d *desk) servers(text string) {
+	d.t.Helper()
+	if err := os.WriteFile(filepath.Join(d.root, "rh", "config", "mcp.json"), []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// mcpClient is a client of reeve mcp serve.
+type mcpClient struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	done  chan error
+	mu    sync.Mutex
+	next  int
+	got   map[string]chan message.Message
+	notes []string
+}
+
+// client starts reeve mcp serve; argv may start it elsewhere.
+func (d *desk) client(args ...string) *mcpClient {
+	d.t.Helper()
+	return d.clientBy(append([]string{d.bin, "mcp", "serve"}, args...)...)
+}
+
+func (d *desk) clientBy(argv ...string) *mcpClient {
+	d.t.Helper()
+	c := &mcpClient{t: d.t, got: map[string]chan message.Message{}, done: make(chan error, 1), cmd: exec.Command(argv[0], argv[1:]...)}
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = d.work, d.env, os.Stderr
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	c.in = in
+	go func() {
+		lines := message.NewLines(out, 0)
+		for {
+			line, err := lines.Next()
+			if err != nil {
+				c.done <- c.cmd.Wait()
+				return
+			}
+			m, err := message.Decode(line)
+			if err != nil {
+				d.t.Errorf("the gateway wrote %q", line)
+				continue
+			}
+			c.mu.Lock()
+			if ch := c.got[m.ID.Key()]; ch != nil && m.Kind == message.Response {
+				ch <- m
+			} else {
+				c.notes = append(c.notes, m.Method)
+			}
+			c.mu.Unlock()
+		}
+	}()
+	d.t.Cleanup(c.end)
+	if m := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a test","version":"1"}}`); m.Error != nil {
+		d.t.Fatal(m.Error)
+	}
+	return c
+}
+
+// end closes the client's side and waits for the program.
+func (c *mcpClient) end() {
+	c.in.Close()
+	select {
+	case err := <-c.done:
+		if err != nil {
+			c.t.Errorf("reeve mcp serve: %v", err)
+		}
+		c.done <- nil
+	case <-time.After(patience):
+		c.cmd.Process.Kill()
+		c.t.Error("reeve mcp serve does not end")
+	}
+}
+
+func (c *mcpClient) start(method, params string) <-chan message.Message {
+	c.mu.Lock()
+	c.next++
+	id := message.Number(int64(c.next))
+	ch := make(chan message.Message, 1)
+	c.got[id.Key()] = ch
+	c.mu.Unlock()
+	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
+	return ch
+}
+
+func (c *mcpClient) wait(ch <-chan message.Message) message.Message {
+	c.t.Helper()
+	select {
+	case m := <-ch:
+		return m
+	case <-time.After(patience):
+		c.t.Fatal("no answer")
+		return message.Message{}
+	}
+}
+
+func (c *mcpClient) call(method, params string) message.Message {
+	c.t.Helper()
+	return c.wait(c.start(method, params))
+}
+
+// use calls a tool and gives everything that the model would be shown.
+func (c *mcpClient) use(name, args string) string {
+	c.t.Helper()
+	return shownText(c.call("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args)))
+}
+
+func shownText(m message.Message) string {
+	if m.Error != nil {
+		return m.Error.Error()
+	}
+	o, _ := message.Members(m.Result)
+	blocks, _ := message.Elements(o.Get("content"))
+	var all []string
+	for _, b := range blocks {
+		one, _ := message.Members(b)
+		all = append(all, one.Text("text"))
+	}
+	return strings.Join(all, "\n")
+}
+
+func has(t *testing.T, what, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s: %q stands not in %s", what, w, text)
+		}
+	}
+}
+
+// TestAClientUsesServersThroughTheGate: started at their first use, each in its
+// own boundary, with what it says decided, masked, marked and on record.
+func TestAClientUsesServersThroughTheGate(t *testing.T) {
+	d := gateway(t, `allow = ["mcp__legacy", "mcp__modern"]
+deny = ["mcp__legacy__count"]`, "legacy", "modern")
+	c := d.client("--client", "tester")
+	list := string(c.call("tools/list", `{}`).Result)
+	has(t, "the list", list, `"legacy__echo"`, `"modern__echo"`, `"reeve__read_result"`)
+	has(t, "a legacy server", c.use("legacy__echo", `{"text":"hello"}`), "hello", "[untrusted ", "the MCP server legacy")
+	has(t, "a modern server", c.use("modern__echo", `{"text":"hello"}`), "hello")
+	has(t, "a denied tool", c.use("legacy__count", `{}`), "Reeve did not let this call through")
+	if got := c.use("modern__secret", `{}`); strings.Contains(got, "ghp_") {
+		t.Errorf("a secret came through: %s", got)
+	}
+	env := c.use("legacy__environment", `{}`)
+	has(t, "its environment", env, "HOME=/run/reeve/home", "PATH=/usr/local/bin:/usr/bin:/bin")
+	if strings.Contains(env, "REEVE_HOME") || strings.Contains(env, d.root) {
+		t.Errorf("a server is told of the person's: %s", env)
+	}
+	c.end()
+	rows := d.reeve("audit", "--json")
+	has(t, "the record", rows, `"mcp__legacy__echo"`, `"mcp:tester"`, `"mcp_server"`, `"mcp:legacy"`, `"input_channel":"mcp"`)
+	if strings.Contains(rows, "ghp_") {
+		t.Error("a secret is on record")
+	}
+}
+
+// TestACallThatIsAskedWaitsForAPerson, and what nobody has classed is asked.
+func TestACallThatIsAskedWaitsForAPerson(t *testing.T) {
+	d := gateway(t, ``, "legacy")
+	c := d.client()
+	ch := c.start("tools/call", `{"name":"legacy__touch","arguments":{"x":1}}`)
+	q := d.question()
+	if q.Tool != "mcp__legacy__touch" || !strings.Contains(q.Preview, `"x":1`) {
+		t.Errorf("the question is %+v", q)
+	}
+	d.says("approvals", "allow", q.ID)
+	has(t, "the call", shownText(c.wait(ch)), "touched")
+	ch = c.start("tools/call", `{"name":"legacy__touch","arguments":{"x":1}}`)
+	d.reeve("approvals", "deny", d.question().ID, "--word", "not today")
+	has(t, "the denied call", shownText(c.wait(ch)), "not today", "Do not try it again")
+}
+
+// TestAServerThatMisbehavesHarmsItsOwnCallsOnly.
+func TestAServerThatMisbehavesHarmsItsOwnCallsOnly(t *testing.T) {
+	d := gateway(t, `allow = ["mcp__*"]`, "legacy", "noise,legacy", "twice,legacy", "wrong,legacy", "pushy,legacy", "loud,legacy")
+	d.servers(strings.Replace(d.read("rh/config/mcp.json"), `{"mcpServers":{`, `{"mcpServers":{"gone":{"command":"/nowhere/at/all"},"dies":{"command":"/bin/false"},"deaf":{"command":"/bin/sleep","args":["600"],"x-guard":{"limits":{"start":"3s"}}},`, 1))
+	c := d.client()
+	list := string(c.call("tools/list", `{}`).Result)
+	for _, name := range []string{"legacy", "noise", "twice", "wrong", "pushy", "loud"} {
+		has(t, "the list", list, `"`+name+`__echo"`)
+		has(t, name, c.use(name+"__echo", `{"text":"hello"}`), "\nhello\n")
+	}
+	has(t, "a reply that is no message", c.use("legacy__broken", `{}`), "did not answer in time")
+	has(t, "a server that ends", c.use("legacy__crash", `{}`), "server legacy ended before it answered", "the disk is on fire")
+	has(t, "and is started again", c.use("legacy__echo", `{"text":"again"}`), "again")
+	has(t, "the others meanwhile", c.use("noise__echo", `{"text":"fine"}`), "fine")
+	for _, name := range []string{"gone", "dies", "deaf"} {
+		if strings.Contains(list, `"`+name+`__`) {
+			t.Errorf("%s offers something", name)
+		}
+	}
+}
+
+func (d *desk) read(name string) string {
+	d.t.Helper()
+	b, err := os.ReadFile(filepath.Join(d.root, name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestInsideARunTheGatewayIsReachedByTheSessionsOwnSocket and the calls are the
+// session's.
+func TestInsideARunTheGatewayIsReachedByTheSessionsOwnSocket(t *testing.T) {
+	d := gateway(t, `allow = ["mcp__legacy"]`, "legacy")
+	c := d.clientBy(d.bin, "run", "--no-receipt", "--", d.bin, "mcp", "serve")
+	has(t, "a call from inside", c.use("legacy__echo", `{"text":"inside"}`), "inside")
+	c.end()
+	rows := d.reeve("audit", "--json")
+	session := func(tool string) string {
+		for line := range strings.Lines(rows) {
+			if strings.Contains(line, `"tool_name":"`+tool+`"`) {
+				_, rest, _ := strings.Cut(line, `"session_id":"`)
+				id, _, _ := strings.Cut(rest, `"`)
+				return id
+			}
+		}
+		return ""
+	}
+	if run, call := session("run"), session("mcp__legacy__echo"); run == "" || run != call {
+		t.Errorf("the run is session %s, its call %s\n%s", run, call, rows)
+	}
+}
+
+// TestNothingIsLeftOfServersWhoseClientHasGone, however it went.
+func TestNothingIsLeftOfServersWhoseClientHasGone(t *testing.T) {
+	d := gateway(t, `allow = ["mcp__*"]`, "lingers,legacy", "legacy")
+	for _, how := range []string{"closes", "is killed"} {
+		c := d.client()
+		c.use("lingers__echo", `{"text":"x"}`)
+		c.use("legacy__echo", `{"text":"x"}`)
+		if n := len(d.running()); n == 0 {
+			t.Fatal("no server runs")
+		}
+		if how == "closes" {
+			c.end()
+		} else {
+			c.cmd.Process.Kill()
+			<-c.done
+			c.done <- nil
+		}
+		for deadline := time.Now().Add(20 * time.Second); len(d.running()) > 0; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("a client %s and these go on: %v", how, d.running())
+			}
+		}
+	}
+}
+
+// running are the processes of servers that this test program is.
+func (d *desk) running() []int {
+	all, err := localsock.Processes()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var out []int
+	for _, pid := range all {
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if strings.HasPrefix(string(cmdline), os.Args[0]) && strings.Contains(string(environ), mcptest.Env) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+// Package programs starts the program of an MCP server inside a boundary of its
+// own and makes the connection of its streams (contract G20 to G23, A33).
+//
+// A server has a folder of its own, which is its home; sees the system
+// read-only and what a person has named for it; starts with an empty
+// environment; and is ended with its whole tree. What it prints beside its
+// messages goes into a log, masked and bounded.
+package programs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/guest"
+	"github.com/reeve-gate/reeve/internal/mcp/pipes"
+	"github.com/reeve-gate/reeve/internal/mcp/servers"
+	"github.com/reeve-gate/reeve/internal/mcp/upstream"
+	"github.com/reeve-gate/reeve/internal/permit"
+)
+
+// Yard is where the servers of one installation are started; every field is
+// required.
+type Yard struct {
+	Wall    jail.Wall
+	Place   jail.Place // without a workspace
+	State   string     // below it the servers' folders and logs
+	Limits  jail.Limits
+	Show    func(string) string // masks a line, and makes it visible
+	Running func(jail.Process)  // told of each that was started
+
+	// Way is the network by rule of one server: what serves its listener, and
+	// what ends it.
+	Way func(s *servers.Server) (listen func(*os.File) error, end func(), err error)
+}
+
+// Start starts a server for a workspace. key is spent for digest by the wall.
+func (y *Yard) Start(ctx context.Context, s *servers.Server, workspace string, key permit.Permit, digest [32]byte, sink upstream.Sink) (upstream.Transport, error) {
+	plan, argv, err := y.plan(s, workspace)
+	if err != nil {
+		return nil, err
+	}
+	cmd := jail.Cmd{Argv: argv, Umask: 0o077}
+	ours, theirs, err := threePipes()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	way := func() {}
+	if plan.Net == jail.ProxiedNetwork {
+		cmd.Listener, way, err = y.Way(s)
+	}
+	var p jail.Process
+	if err == nil {
+		// The tree lives as long as its connection, not as long as this call.
+		p, err = y.Wall.Start(context.WithoutCancel(ctx), key, digest, plan, cmd)
+	}
+	closeAll(theirs)
+	if err != nil {
+		if way != nil {
+			way()
+		}
+		closeAll(ours)
+		return nil, fmt.Errorf("start %s: %w", s.Command, err)
+	}
+	y.Running(p)
+	t := pipes.New(pipes.Program{Stdin: ours[0], Stdout: ours[1], Stderr: ours[2], Process: p}, sink,
+		pipes.Options{MaxLine: s.Guard.Output, Journal: pipes.NewJournal(y.journal(s.Name))})
+	go func() { <-t.Done(); way() }()
+	return t, nil
+}
+
+func threePipes() (ours, theirs [3]*os.File, err error) {
+	for i := range ours {
+		r, w, perr := os.Pipe()
+		if perr != nil {
+			closeAll(ours)
+			closeAll(theirs)
+			return ours, theirs, fmt.Errorf("make a server's streams: %w", perr)
+		}
+		if ours[i], theirs[i] = r, w; i == 0 {
+			ours[i], theirs[i] = w, r
+		}
+	}
+	return ours, theirs, nil
+}
+
+func closeAll(files [3]*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// Folder is where a server keeps what it keeps (contract G22).
+func (y *Yard) Folder(name string) string {
+	return filepath.Join(y.State, "mcp", name)
+}
+
+// plan lays a server's boundary (contract G21, G22).
+func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, error) {
+	folder := y.Folder(s.Name)
+	if err := durable.MkdirAll(folder); err != nil {
+		return jail.Plan{}, nil, fmt.Errorf("make the folder of server %s: %w", s.Name, err)
+	}
+	env := make([]string, 0, len(s.Env))
+	for name, value := range s.Env {
+		env = append(env, name+"="+value)
+	}
+	path, show, err := guest.Program(s.Command, env)
+	if err != nil {
+		return jail.Plan{}, nil, err
+	}
+	place := func(dirs []string) []string {
+		var out []string
+		for _, dir := range dirs {
+			switch {
+			case dir == "." || strings.HasPrefix(dir, "./"):
+				dir = filepath.Join(workspace, dir)
+			case strings.HasPrefix(dir, "~/"):
+				dir = filepath.Join(y.Place.Home, dir[2:])
+			}
+			out = append(out, dir)
+		}
+		return out
+	}
+	guard := &s.Guard
+	limits := y.Limits
+	for _, l := range []struct{ own, to *int64 }{{&guard.Memory, &limits.Memory}, {&guard.Processes, &limits.Processes}, {&guard.Processors, &limits.Processors}} {
+		if *l.own > 0 {
+			*l.to = *l.own
+		}
+	}
+	of := guest.Guest{Own: folder, Dir: s.Dir, Read: append(place(guard.Read), show...), Write: place(guard.Write), Env: env, Limits: limits,
+		Net: map[servers.Net]jail.NetMode{servers.NetNone: jail.NetNone, servers.NetHosts: jail.ProxiedNetwork, servers.NetOpen: jail.UnrestrictedNetwork}[guard.Net]}
+	if of.Dir == "" && slices.Contains(slices.Concat(guard.Read, guard.Write), ".") {
+		of.Dir = workspace
+	}
+	at := y.Place
+	at.Workspace = workspace
+	plan, err := of.Plan(at)
+	return plan, append([]string{path}, s.Args...), err
+}
+
+// journal keeps what a server prints beside its messages, masked, in one file
+// that begins anew when it is full (contract G23).
+func (y *Yard) journal(name string) func(string) {
+	file := filepath.Join(y.State, "mcp-log", name+".log")
+	return func(line string) {
+		if err := durable.MkdirAll(filepath.Dir(file)); err != nil {
+			return
+		}
+		if info, err := os.Stat(file); err == nil && info.Size() > maxJournal {
+			os.Rename(file, file+".1")
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), y.Show(line))
+	}
+}
+
+// maxJournal bounds a server's log, in bytes; two such files are kept.
+const maxJournal = 1 << 20
