@@ -137,8 +137,8 @@ mcp/classify     pure part  : reeve mcp/message
 mcp/finding      pure part  : mcp/message
 mcp/methods      pure part  :
 mcp/results      part       : mcp/message
-mcp/talk         part       : mcp/message mcp/methods mcp/upstream
-mcp/standing     part       : mcp/catalog mcp/classify mcp/finding mcp/pins mcp/servers
+mcp/talk         part       : reeve mcp/message mcp/methods mcp/upstream
+mcp/standing     part       : reeve tool/server mcp/catalog mcp/classify mcp/finding mcp/pins mcp/servers
 mcp/programs     part       : durable jail jail/guest mcp/pipes mcp/servers mcp/upstream permit
 mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 

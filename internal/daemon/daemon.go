@@ -211,7 +211,7 @@ func (d *Daemon) wire() error {
 	if d.gateway, err = newGateway(d); err != nil {
 		return err
 	}
-	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf, profiles, d.gateway.facts); err != nil {
+	if d.tools, err = newToolbox(d.wall, d.opt.Paths, d.disk, d.conf, profiles, d.gateway.judge.Facts); err != nil {
 		return err
 	}
 	d.kernel = kernel.New(kernel.Config{

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,7 +16,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/egress"
 	"github.com/reeve-gate/reeve/internal/mcp/catalog"
-	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/fleet"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcp/pins"
@@ -63,7 +60,7 @@ func newGateway(d *Daemon) (*gateway, error) {
 		Client: message.Object{message.OwnText("name", "reeve"), message.OwnText("version", d.opt.Build)}.Bytes(), Now: time.Now, Log: d.logf,
 	})
 	p := d.opt.Paths
-	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Offer: g.fleet.Offer, Native: []string{server.Start}}
+	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: []string{server.Start}}
 	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
 		Limits: limits(d.conf), Show: cleaned{d.clean}.Show, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil
@@ -76,53 +73,18 @@ func (g *gateway) open() {
 		NewID: newID, Now: time.Now, Log: d.logf, Version: d.opt.Build, Askable: d.conf.Approval.Unattended == "wait", Elicit: d.conf.Approval.Elicitation == "answer"}
 }
 
-// facts are what is known of one tool, by its server's name and its own.
-func (g *gateway) facts(name, one string) (server.Facts, bool) {
-	if name == server.Own {
-		return server.Facts{Tier: reeve.TierRead, Unconditional: true}, one == "read_result" || one == "search_tools"
-	}
-	conf, err := g.fleet.Server(name)
-	if err != nil {
-		return server.Facts{}, false
-	}
-	guard := &conf.Guard
-	f := server.Facts{
-		Private: len(guard.Read)+len(guard.Write)+len(conf.Headers)+len(conf.Env) > 0,
-		Sends:   conf.URL != "" || guard.Net != servers.NetNone,
-	}
-	if strings.Contains(one, "/") { // a method of the protocol, which reads
-		f.Tier = reeve.TierRead
-		return f, true
-	}
-	o := g.fleet.Offer(&conf)
-	if o == nil {
-		return server.Facts{}, false
-	}
-	it, ok := fleet.Find(o, catalog.Tools, one)
-	if !ok {
-		return server.Facts{}, false
-	}
-	t, v := g.judge.Tool(&conf, it.Name)
-	f.Tier, f.Unknown, f.Why = v.Class.Tier(), v.Class == classify.Unknown, v.Why
-	if t.Held != "" {
-		f.Held = fmt.Sprintf("%s of server %s is held back: %s; reeve mcp inspect %[2]s shows it, and reeve mcp trust %[2]s accepts it", it.Name, name, t.Held)
-	}
-	f.Places = func(args []byte) ([]reeve.Effect, error) { return classify.Places(t, args) }
-	return f, true
-}
-
 // Serve serves one client over the two streams that came with its request,
 // until it ends or ctx does.
 func (g *gateway) Serve(ctx context.Context, w wire.MCP, streams []*os.File, inSession string) error {
 	if len(streams) != 2 {
 		return fmt.Errorf("%w: a client is served over two streams, %d came", reeve.ErrUsage, len(streams))
 	}
-	in, err := pollable(streams[0])
+	in, err := talk.Pollable(streams[0])
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := pollable(streams[1])
+	out, err := talk.Pollable(streams[1])
 	if err != nil {
 		return err
 	}
@@ -176,32 +138,6 @@ func (g *gateway) client(w wire.MCP, inSession string) (who mcp.Client, end func
 func (g *gateway) end(session string) {
 	g.fleet.End(session)
 	g.kept.Drop(session)
-}
-
-// pollable is another handle of a stream that a deadline ends. The stream's end
-// is this client's alone, so that what is set for it is nobody else's.
-func pollable(f *os.File) (*os.File, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("look at a stream: %w", err)
-	}
-	if info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
-		return nil, fmt.Errorf("%w: a client is served over pipes", reeve.ErrUsage)
-	}
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	fd, derr := -1, error(nil)
-	if err := conn.Control(func(p uintptr) {
-		if fd, derr = syscall.Dup(int(p)); derr == nil {
-			syscall.CloseOnExec(fd)
-			derr = syscall.SetNonblock(fd, true)
-		}
-	}); err != nil || derr != nil {
-		return nil, fmt.Errorf("take over a stream: %w", errors.Join(err, derr))
-	}
-	return os.NewFile(uintptr(fd), "stream"), nil
 }
 
 // dial starts a server, or opens the connection to its address, as an act of

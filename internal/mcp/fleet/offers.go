@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -174,17 +173,4 @@ func (s *Session) shown(conf *servers.Server, o *catalog.Offer) *catalog.Offer {
 		}
 	}
 	return &out
-}
-
-// Find finds a definition of a server by its name, without regard to case.
-func Find(o *catalog.Offer, k catalog.Kind, name string) (catalog.Item, bool) {
-	if it, ok := o.Find(k, name); ok {
-		return it, true
-	}
-	for _, it := range o.Lists[k] {
-		if strings.EqualFold(it.Name, name) {
-			return it, true
-		}
-	}
-	return catalog.Item{}, false
 }

@@ -8,15 +8,18 @@
 package standing
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/mcp/catalog"
 	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/finding"
 	"github.com/reeve-gate/reeve/internal/mcp/pins"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
+	"github.com/reeve-gate/reeve/internal/tool/server"
 )
 
 // Judge is what a judgement stands on; every exported field is required. It is
@@ -24,6 +27,7 @@ import (
 type Judge struct {
 	Pins    *pins.Book
 	Servers func() (*servers.Set, error)
+	Find    func(name string) (servers.Server, error) // one that may be used
 	Offer   func(s *servers.Server) *catalog.Offer
 	Native  []string // the names of Reeve's own tools and of clients'
 
@@ -136,4 +140,52 @@ func (j *Judge) Tool(s *servers.Server, name string) (classify.Tool, classify.Ve
 	r, p := j.review(s, o)
 	t := r.Tool(p, s.Name, name, o.Hash, classify.Nobody)
 	return t, classify.Of(t)
+}
+
+// Facts are what is known of one tool, by its server's name and its own.
+func (j *Judge) Facts(name, one string) (server.Facts, bool) {
+	if name == server.Own {
+		return server.Facts{Tier: reeve.TierRead, Unconditional: true}, one == "read_result" || one == "search_tools"
+	}
+	conf, err := j.Find(name)
+	if err != nil {
+		return server.Facts{}, false
+	}
+	guard := &conf.Guard
+	f := server.Facts{
+		Private: len(guard.Read)+len(guard.Write)+len(conf.Headers)+len(conf.Env) > 0,
+		Sends:   conf.URL != "" || guard.Net != servers.NetNone,
+	}
+	if strings.Contains(one, "/") { // a method of the protocol, which reads
+		f.Tier = reeve.TierRead
+		return f, true
+	}
+	o := j.Offer(&conf)
+	if o == nil {
+		return server.Facts{}, false
+	}
+	it, ok := find(o, one)
+	if !ok {
+		return server.Facts{}, false
+	}
+	t, v := j.Tool(&conf, it.Name)
+	f.Tier, f.Unknown, f.Why = v.Class.Tier(), v.Class == classify.Unknown, v.Why
+	if t.Held != "" {
+		f.Held = fmt.Sprintf("%s of server %s is held back: %s; reeve mcp inspect %[2]s shows it, and reeve mcp trust %[2]s accepts it", it.Name, name, t.Held)
+	}
+	f.Places = func(args []byte) ([]reeve.Effect, error) { return classify.Places(t, args) }
+	return f, true
+}
+
+// find finds a tool by its name, without regard to case.
+func find(o *catalog.Offer, name string) (catalog.Item, bool) {
+	if it, ok := o.Find(catalog.Tools, name); ok {
+		return it, true
+	}
+	for _, it := range o.Lists[catalog.Tools] {
+		if strings.EqualFold(it.Name, name) {
+			return it, true
+		}
+	}
+	return catalog.Item{}, false
 }

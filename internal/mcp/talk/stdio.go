@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 )
 
@@ -121,4 +124,30 @@ func (w *lineWriter) send(m message.Message) {
 	if cap(w.buf) > 1<<20 {
 		w.buf = nil
 	}
+}
+
+// Pollable is another handle of a stream that a deadline ends. The stream's end
+// is this client's alone, so that what is set for it is nobody else's.
+func Pollable(f *os.File) (*os.File, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("look at a stream: %w", err)
+	}
+	if info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return nil, fmt.Errorf("%w: a client is served over pipes", reeve.ErrUsage)
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd, derr := -1, error(nil)
+	if err := conn.Control(func(p uintptr) {
+		if fd, derr = syscall.Dup(int(p)); derr == nil {
+			syscall.CloseOnExec(fd)
+			derr = syscall.SetNonblock(fd, true)
+		}
+	}); err != nil || derr != nil {
+		return nil, fmt.Errorf("take over a stream: %w", errors.Join(err, derr))
+	}
+	return os.NewFile(uintptr(fd), "stream"), nil
 }
