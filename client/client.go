@@ -436,9 +436,19 @@ func (c *Client) Hook(ctx context.Context, h wire.Hook) (out wire.Hooked, err er
 }
 
 // MCP has the daemon serve a client of the Model Context Protocol over two
-// pipes, and returns when it has ended; inside a session it goes through the
+// streams, and returns when it has ended; inside a session it goes through the
 // session's own socket.
 func (c *Client) MCP(ctx context.Context, m wire.MCP, in, out *os.File) error {
+	in, ends, err := pipeIn(in)
+	if err != nil {
+		return err
+	}
+	defer ends()
+	out, written, err := pipeOut(out)
+	if err != nil {
+		return err
+	}
+	defer written()
 	if sock := c.sessionSocket(); sock != "" {
 		conn, err := localsock.Dial(sock, 2*time.Second)
 		if err != nil {

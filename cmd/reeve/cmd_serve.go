@@ -45,59 +45,9 @@ func mcpServe(env *cmdEnv, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
-	in, ends, err := pipeIn(os.Stdin)
-	if err != nil {
-		return fail(env, err)
-	}
-	out, written, err := pipeOut(os.Stdout)
-	if err != nil {
-		return fail(env, err)
-	}
-	err = c.MCP(ctx, m, in, out)
-	ends()
-	written()
-	if err != nil && ctx.Err() == nil {
+	if err := c.MCP(ctx, m, os.Stdin, os.Stdout); err != nil && ctx.Err() == nil {
 		fmt.Fprintf(env.Stderr, "reeve: %s\n", redact.Visible(err.Error()))
 		return exitCode(err)
 	}
 	return reeve.ExitOK
-}
-
-// pipeIn is a stream as a pipe: itself, or one that a copy of it is written to.
-func pipeIn(f *os.File) (in *os.File, ends func(), err error) {
-	if piped(f) {
-		return f, func() {}, nil
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a pipe: %w", err)
-	}
-	go func() {
-		io.Copy(w, f)
-		w.Close()
-	}()
-	return r, func() { r.Close() }, nil
-}
-
-// pipeOut is the same for a stream that is written to; written waits until all
-// of it is.
-func pipeOut(f *os.File) (out *os.File, written func(), err error) {
-	if piped(f) {
-		return f, func() {}, nil
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a pipe: %w", err)
-	}
-	done := make(chan struct{})
-	go func() {
-		io.Copy(f, r)
-		close(done)
-	}()
-	return w, func() { w.Close(); <-done }, nil
-}
-
-func piped(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
