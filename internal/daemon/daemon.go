@@ -104,6 +104,7 @@ type tree struct {
 	hook    *localsock.Listener
 	proc    jail.Process // nil until started
 	network *network     // nil without a way out
+	plan    jail.Plan    // of its boundary; without a workspace where it is not known
 }
 
 // kept reports whether the tree outlives this daemon.

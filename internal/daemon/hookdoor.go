@@ -27,6 +27,8 @@ func newHookDoor(d *Daemon, mode reeve.Mode) hookDoor {
 			Sessions: hookSessions{d, mode},
 			Plan:     d.store.SetPlan,
 			Redact:   d.clean.Text,
+			Refused:  d.untold,
+			Reach:    d.reach,
 		}),
 	}
 }

@@ -209,13 +209,14 @@ func (d *Daemon) Report(ctx context.Context, id, call string, r reeve.Result) er
 	return nil
 }
 
-// Running tells which tree belongs to a session: it is governed from now on.
-func (d *Daemon) Running(id string, p jail.Process) {
+// Running tells which tree belongs to a session, and the plan of its boundary as
+// far as that is known: it is governed from now on.
+func (d *Daemon) Running(id string, p jail.Process, plan jail.Plan) {
 	d.api.Governed.Add(p.PID(), true)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.trees[id]
-	t.proc = p
+	t.proc, t.plan = p, plan
 	d.trees[id] = t
 }
 

@@ -45,6 +45,14 @@
 // starts would make an answer on standard output unreadable, and a call with an
 // unreadable answer runs.
 //
+// An outcome gets silence, or inside reeve run what the boundary refused since the
+// last one, as facts for the model ({"hookSpecificOutput":{"hookEventName":E,
+// "additionalContext":T}}): a connection with the rule that decided and the one
+// that would allow it, a path that the call named with why it cannot be written
+// or read. T has at most 1 KiB, each fact comes once in a session, and what
+// others wrote stands in it masked, bounded and in quotation marks. What else
+// is protected is never listed.
+//
 // A fault of ours is exit code 2 with the reason on standard error. Measured
 // with Claude Code 2.1.332 and Codex 0.171.0: exit code 2 blocks whatever
 // stands on standard output (with Codex only where something stands on standard

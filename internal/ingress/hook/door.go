@@ -40,12 +40,19 @@ type Options struct {
 	Plan func(session string, plan bool) error
 	// Redact masks what leaves for the client; never nil.
 	Redact func(string) string
+	// Refused gives at most most connections that the boundary of a session
+	// refused, each once. Nil where nothing is told.
+	Refused func(session string, most int) []Refusal
+	// Reach says what a session's run may do with a path. Nil where that is not
+	// known.
+	Reach func(session, path string) Reach
 }
 
 // Door answers a client's hook events. It is safe for concurrent use.
 type Door struct {
 	opt  Options
 	open open
+	told told
 }
 
 // New makes a door. A missing gate, session keeper or filter is a
@@ -107,7 +114,7 @@ func (d *Door) Handle(ctx context.Context, r Request) Answer {
 	case confirmed:
 		return d.confirm(r, c, e)
 	case reported:
-		return d.report(ctx, r, e)
+		return d.explained(r, e, d.report(ctx, r, e))
 	case ending:
 		return d.end(r, c, e)
 	case passive:
@@ -215,6 +222,19 @@ func (d *Door) session(r Request, c *client, e *event) (string, error) {
 		return "", errors.New("the client is in plan mode, which this session cannot follow")
 	}
 	return r.InSession, nil
+}
+
+// explained adds what the boundary refused to the answer to an outcome. An
+// answer that says something already is left as it is: it is told with the next
+// one.
+func (d *Door) explained(r Request, e *event, a Answer) Answer {
+	if a.Exit != exitAnswered || len(a.Stdout) > 0 {
+		return a
+	}
+	if text := d.tell(r, e); text != "" {
+		a.Stdout = withContext(e.name, text)
+	}
+	return a
 }
 
 // report records what came of a call. A call that this door did not see

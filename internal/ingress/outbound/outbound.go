@@ -173,7 +173,7 @@ func (s *Session) Allow(ctx context.Context, a egress.Asked) (egress.Pass, error
 	defer s.mu.Unlock()
 	w.waiting--
 	if w.no != nil {
-		s.counts.refuse(at, w.no.Why)
+		s.counts.refuse(at, w.no)
 		return nil, w.no
 	}
 	w.users++
@@ -198,13 +198,13 @@ func (s *Session) join(at site, inv *reeve.Invocation, now reeve.Decision) (*way
 	}
 	if r := s.refused[at]; r != nil {
 		if r.holds(now, s.d.Now()) {
-			s.counts.refuse(at, r.no.Why)
+			s.counts.refuse(at, r.no)
 			return nil, r.no
 		}
 		delete(s.refused, at)
 	}
 	if len(s.refused) >= maxSites && now.Verdict != reeve.Allow {
-		s.counts.refuse(site{host: "further hosts"}, "")
+		s.counts.refuse(site{host: "further hosts"}, nil)
 		return nil, &egress.Refusal{Host: at.host, Port: at.port, Why: fmt.Sprintf("%d hosts were refused to this session already", maxSites)}
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -268,7 +268,7 @@ func (s *Session) leave(w *way) *egress.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	no := &egress.Refusal{Host: w.host, Port: w.port, Why: "the program gave up before anybody answered"}
-	s.counts.refuse(w.site, no.Why)
+	s.counts.refuse(w.site, no)
 	if w.waiting--; w.waiting == 0 && w.users == 0 {
 		if !w.isSettled() {
 			s.unlist(w)
@@ -398,7 +398,7 @@ func (p *pass) Dial(ctx context.Context) (netguard.Conn, error) {
 			p.w.retired = true
 			p.s.refused[p.w.site] = &refusal{no: no, inward: true, until: p.s.d.Now().Add(remember)}
 		}
-		p.s.counts.refuse(p.w.site, no.Why)
+		p.s.counts.refuse(p.w.site, no)
 		return nil, no
 	}
 	return nil, err

@@ -530,3 +530,35 @@ func TestAPortThatIsAnsweredForIsNamed(t *testing.T) {
 		p.Done(0, 0)
 	}
 }
+
+// TestEachRefusedHostIsToldOnce: however often it was asked for.
+func TestEachRefusedHostIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, s := newDesk(t)
+		defer s.Close()
+		d.answer = func(context.Context, string) (bool, bool) { return false, false }
+		for range 3 {
+			for _, host := range []string{"a.example", "b.example", "c.example"} {
+				if _, err := s.Allow(t.Context(), ask(host)); err == nil {
+					t.Fatal("allowed")
+				}
+			}
+		}
+		var got []string
+		for range 4 {
+			told := s.Untold(2)
+			if len(told) > 2 {
+				t.Errorf("%d at once", len(told))
+			}
+			for _, no := range told {
+				got = append(got, no.At)
+			}
+		}
+		if !slices.Equal(got, []string{"a.example:443", "b.example:443", "c.example:443"}) {
+			t.Errorf("told %q", got)
+		}
+		if lines := strings.Join(s.Receipt(), "\n"); !strings.Contains(lines, "a.example:443, 3 times") {
+			t.Errorf("the receipt does not say it any more:\n%s", lines)
+		}
+	})
+}

@@ -66,14 +66,16 @@ type counts struct {
 
 type counted struct {
 	site
-	why string
-	n   int
+	why  string
+	n    int
+	no   *egress.Refusal // nil of those that are counted together
+	told bool            // the agent has been told
 }
 
 // maxCounted bounds the different hosts that a receipt may name.
 const maxCounted = 1000
 
-func (c *counts) refuse(at site, why string) {
+func (c *counts) refuse(at site, no *egress.Refusal) {
 	for i := range c.refusals {
 		if c.refusals[i].site == at {
 			c.refusals[i].n++
@@ -81,13 +83,42 @@ func (c *counts) refuse(at site, why string) {
 		}
 	}
 	if len(c.refusals) >= maxCounted {
-		at, why = site{host: "further hosts"}, ""
+		at, no = site{host: "further hosts"}, nil
 		if last := &c.refusals[len(c.refusals)-1]; last.site == at {
 			last.n++
 			return
 		}
 	}
-	c.refusals = append(c.refusals, counted{at, why, 1})
+	one := counted{site: at, n: 1, no: no}
+	if no != nil {
+		one.why = no.Why
+	}
+	c.refusals = append(c.refusals, one)
+}
+
+// Told is a refusal for the agent of the session.
+type Told struct {
+	At string // host and port
+	egress.Refusal
+}
+
+// Untold gives at most most refusals that it has not given before, each host
+// and port once.
+func (s *Session) Untold(most int) []Told {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Told
+	for i := range s.counts.refusals {
+		r := &s.counts.refusals[i]
+		if len(out) == most {
+			break
+		}
+		if r.no != nil && !r.told {
+			r.told = true
+			out = append(out, Told{r.site.String(), *r.no})
+		}
+	}
+	return out
 }
 
 // shown is how many refused hosts a receipt lists.

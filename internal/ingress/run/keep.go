@@ -164,7 +164,7 @@ func (d *Door) begin(ctx context.Context, k *kept, lay layout.Layout, env []stri
 	var link *keeper.Link
 	job.Started = func(p jail.Process) error {
 		link = p.(*keeper.Link) // what a keeper.Starter starts
-		job.Fault = d.serve(k, link, plan.Net)
+		job.Fault = d.serve(k, link, plan)
 		return job.Fault
 	}
 	inv := d.invocation(k.one, plan.Dir, args)
@@ -195,15 +195,15 @@ func (d *Door) begin(ctx context.Context, k *kept, lay layout.Layout, env []stri
 
 // serve makes this daemon the one that a running session belongs to. An error
 // says that the session lacks what its boundary promises.
-func (d *Door) serve(k *kept, link *keeper.Link, net jail.NetMode) error {
+func (d *Door) serve(k *kept, link *keeper.Link, plan jail.Plan) error {
 	d.runs.link(k, link)
-	d.Host.Running(k.one.ID, link)
+	d.Host.Running(k.one.ID, link, plan)
 	if f := link.Hook(); f != nil {
 		if err := d.Host.ServeHook(k.one.ID, f); err != nil {
 			return fmt.Errorf("serve the session's socket: %w", err)
 		}
 	}
-	way := &wayOut{host: d.Host, id: k.one.ID, needed: net == jail.ProxiedNetwork}
+	way := &wayOut{host: d.Host, id: k.one.ID, needed: plan.Net == jail.ProxiedNetwork}
 	ln := link.Proxy()
 	switch {
 	case ln != nil:
@@ -349,7 +349,7 @@ func (d *Door) adopt(folder string) {
 	switch {
 	case err == nil:
 		net, _ := layout.NetMode(k.rec.Layout.Net, k.rec.Layout.Profile)
-		if err := d.serve(k, link, net); err != nil { // it fails closed: what asks gets no answer
+		if err := d.serve(k, link, jail.Plan{Net: net}); err != nil { // it fails closed: what asks gets no answer
 			d.Log("session %s: %v", id, err)
 		}
 		go d.watch(k, link)

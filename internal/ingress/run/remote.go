@@ -64,7 +64,7 @@ func (d *Door) remote(ctx context.Context, r wire.Run, streams []*os.File, start
 		job.Cmd.Stdin, job.Cmd.Stdout, job.Cmd.Stderr = streams[0], streams[1], streams[2]
 	}
 	job.Started = func(p jail.Process) error {
-		d.Host.Running(one.ID, p)
+		d.Host.Running(one.ID, p, jail.Plan{})
 		if screen == nil {
 			return started(wire.Started{Session: one.ID, PID: p.PID()}, nil)
 		}

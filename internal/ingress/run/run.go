@@ -37,8 +37,9 @@ type Host interface {
 	Sockets(id string) (hook, keeper, control string, err error)
 	// ServeHook serves a session's own socket that another process listens on.
 	ServeHook(id string, f *os.File) error
-	// Running tells the daemon which tree belongs to the session.
-	Running(id string, p jail.Process)
+	// Running tells the daemon which tree belongs to the session, and what is
+	// known of its boundary.
+	Running(id string, p jail.Process, plan jail.Plan)
 	// StopRun ends the tree of a session that is not kept; false where none
 	// runs.
 	StopRun(id string) bool
@@ -224,7 +225,7 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, also sho
 	way := &wayOut{host: d.Host, id: one.ID, needed: plan.Net == jail.ProxiedNetwork}
 	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask, Listener: way.listener}}
 	job.Started = func(p jail.Process) error {
-		d.Host.Running(one.ID, p)
+		d.Host.Running(one.ID, p, plan)
 		if err := way.check(); err != nil {
 			job.Fault = err
 			return err
