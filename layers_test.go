@@ -79,6 +79,7 @@ jail                        : reeve permit jail/tree jail/gitconf jail/environ j
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
 policy/load                 : reeve policy policy/tree
+policy/trust                : durable
 policy/look      part       : reeve policy/match
 policy/trial                : reeve tool policy policy/rule policy/look
 approval                    : reeve

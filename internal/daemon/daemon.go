@@ -40,6 +40,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/policy/trust"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -86,7 +87,7 @@ type Daemon struct {
 	socket   string
 	exe      string
 	exeStat  os.FileInfo
-	trust    *trust
+	trust    *trust.Trust
 	hooks    *hooks
 
 	stop     context.CancelFunc
@@ -174,7 +175,7 @@ func open(opt Options) (*Daemon, error) {
 	if d.clean, d.secrets, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
 		return nil, err
 	}
-	if d.trust, err = openTrust(opt.Paths.State); err != nil {
+	if d.trust, err = trust.Open(opt.Paths.State); err != nil {
 		return nil, err
 	}
 	if d.store, err = session.Open(opt.Paths.State, d.conf.Gate.MaxCalls, time.Now, newID); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/approval"
 	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/policy/trust"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -154,17 +155,17 @@ func TestTrustIsForTheExactContentInItsWorkspace(t *testing.T) {
 		digest [32]byte
 		want   bool
 	}{{b.ws, a, true}, {b.ws, other, false}, {b.ws + "2", a, false}} {
-		if got := b.d.trust.has(c.ws, c.digest); got != c.want {
+		if got := b.d.trust.Has(c.ws, c.digest); got != c.want {
 			t.Errorf("has(%s, %d) = %v, want %v", c.ws, c.digest[0], got, c.want)
 		}
 	}
-	again, err := openTrust(b.c.Paths.State)
+	again, err := trust.Open(b.c.Paths.State)
 	must(t, err)
-	if !again.has(b.ws, a) {
+	if !again.Has(b.ws, a) {
 		t.Error("trust did not outlive the daemon")
 	}
 	must(t, b.c.Trust(t.Context(), wire.Trust{Workspace: b.ws, Digest: a[:], Forget: true}))
-	if b.d.trust.has(b.ws, a) {
+	if b.d.trust.Has(b.ws, a) {
 		t.Error("forgotten, yet trusted")
 	}
 }

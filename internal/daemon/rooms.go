@@ -22,6 +22,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/netguard"
 	"github.com/reeve-gate/reeve/internal/policy"
 	"github.com/reeve-gate/reeve/internal/policy/load"
+	"github.com/reeve-gate/reeve/internal/policy/trust"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -192,7 +193,7 @@ func (c counted) Append(ctx context.Context, r reeve.Record) error {
 // layers reads the policy of a workspace and joins it once per change.
 type layers struct {
 	loader *load.Loader
-	trust  *trust
+	trust  *trust.Trust
 
 	mu     sync.Mutex // guards joined
 	joined map[string]joined
@@ -204,7 +205,7 @@ type joined struct {
 	set  *policy.Set
 }
 
-func newLayers(p config.Paths, t *trust) *layers {
+func newLayers(p config.Paths, t *trust.Trust) *layers {
 	return &layers{loader: load.New(load.Source{Managed: "/etc/reeve/policy.toml", User: p.Config + "/policy.toml"}), trust: t, joined: map[string]joined{}}
 }
 
@@ -214,7 +215,7 @@ const maxJoined = 64
 // of joins the policy that holds in a workspace; for a session with layers of
 // its own, those too.
 func (l *layers) of(ws, id string, allowed []session.Allowed) (*policy.Set, error) {
-	now := l.loader.Layers(ws, func(digest [sha256.Size]byte) bool { return l.trust.has(ws, digest) })
+	now := l.loader.Layers(ws, func(digest [sha256.Size]byte) bool { return l.trust.Has(ws, digest) })
 	key := ws
 	if len(allowed) > 0 {
 		key += "\x00" + id

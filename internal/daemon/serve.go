@@ -2,16 +2,12 @@ package daemon
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/durable"
@@ -115,7 +111,7 @@ func (d *Daemon) Trust(t wire.Trust) error {
 	if len(t.Digest) != 32 {
 		return fmt.Errorf("%w: a digest has 32 bytes, got %d", reeve.ErrUsage, len(t.Digest))
 	}
-	return d.trust.set(ws, [32]byte(t.Digest), !t.Forget)
+	return d.trust.Set(ws, [32]byte(t.Digest), !t.Forget)
 }
 
 // SaveRule appends an allow rule to the user policy, after checking that the
@@ -258,57 +254,4 @@ func (d *Daemon) inside(id string, pid int) bool {
 	p := d.trees[id].proc
 	d.mu.Unlock()
 	return p != nil && p.Contains(pid)
-}
-
-// trust keeps which project policies a person has accepted, by workspace and
-// by the digest of the exact content.
-type trust struct {
-	file string
-	mu   sync.Mutex // guards all, and the file
-	all  map[string]map[string]bool
-}
-
-func openTrust(state string) (*trust, error) {
-	t := &trust{file: filepath.Join(state, "trust.json"), all: map[string]map[string]bool{}}
-	b, err := os.ReadFile(t.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return t, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &t.all)
-	}
-	if err != nil { // untrusted is the safe reading, but a person should know
-		return nil, fmt.Errorf("read %s: %w; remove the file to start with nothing trusted", t.file, err)
-	}
-	return t, nil
-}
-
-func (t *trust) has(ws string, digest [32]byte) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.all[ws][hex.EncodeToString(digest[:])]
-}
-
-func (t *trust) set(ws string, digest [32]byte, yes bool) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := hex.EncodeToString(digest[:])
-	if t.all[ws] == nil {
-		t.all[ws] = map[string]bool{}
-	}
-	was := t.all[ws][key]
-	if t.all[ws][key] = true; !yes {
-		delete(t.all[ws], key)
-	}
-	b, err := json.Marshal(t.all, json.Deterministic(true))
-	if err == nil {
-		err = durable.WriteFile(t.file, b, 0o600)
-	}
-	if err != nil {
-		if t.all[ws][key] = true; !was {
-			delete(t.all[ws], key)
-		}
-		return fmt.Errorf("keep what is trusted: %w", err)
-	}
-	return nil
 }
