@@ -121,6 +121,7 @@ tool/launch      part       : reeve tool jail
 tool/takeover    part       : reeve tool
 tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
+tool/roster                 : reeve tool
 tool/foreign                : reeve tool shellread
 tool/server                 : reeve tool
 tool/tooltest    test       : reeve permit tool
@@ -131,6 +132,7 @@ mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
 mcp/servers      part       : config jsonc mcp/upstream
 mcp/clients                 : jsonc tomlc mcp/servers
+mcp/roster       part       : reeve config durable wire mcp/catalog mcp/classify mcp/finding mcp/message mcp/packages mcp/pins mcp/servers
 mcp/catalog      part       : durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
 mcp/packages     pure part  :

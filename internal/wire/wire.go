@@ -118,6 +118,8 @@ const (
 	MethodTools    = "tools"
 	MethodSetTool  = "set_tool"
 	MethodTrust    = "trust"
+	MethodServers  = "servers"
+	MethodInspect  = "inspect"
 	MethodSessions = "sessions"
 	MethodAttach   = "attach"
 	MethodStop     = "stop"
@@ -412,6 +414,62 @@ type Trust struct {
 	Workspace string `json:"workspace"`
 	Digest    []byte `json:"digest"`
 	Forget    bool   `json:"forget,omitzero"`
+}
+
+// Servers changes which MCP servers there are, or what of one is trusted.
+type Servers struct {
+	Do     string         `json:"do"` // add, remove, enable, disable, amend, trust, say
+	Server string         `json:"server"`
+	Entry  jsontext.Value `json:"entry,omitzero"` // of add and amend: as mcp.json has it
+	Only   []string       `json:"only,omitzero"`  // of trust: these definitions alone
+	Seen   string         `json:"seen,omitzero"`  // of trust: Inspected.Seen, so that nothing else is accepted
+	Tool   string         `json:"tool,omitzero"`  // of say
+	Class  string         `json:"class,omitzero"` // of say: read, write, destructive, denied; empty takes it back
+}
+
+// Inspect asks what is known of MCP servers: of one, or of all in short.
+type Inspect struct {
+	Server string `json:"server,omitzero"`
+	Ask    bool   `json:"ask,omitzero"` // start the server and ask what it offers now
+}
+
+// Inspected is what is known of one MCP server.
+type Inspected struct {
+	Server   string    `json:"server"`
+	Disabled bool      `json:"disabled,omitzero"`
+	Argv     []string  `json:"argv,omitzero"` // masked
+	URL      string    `json:"url,omitzero"`
+	Env      []string  `json:"env,omitzero"` // names
+	Headers  []string  `json:"headers,omitzero"`
+	Dir      string    `json:"dir,omitzero"`
+	Read     []string  `json:"read,omitzero"`
+	Write    []string  `json:"write,omitzero"`
+	Net      string    `json:"net,omitzero"`
+	Hosts    []string  `json:"hosts,omitzero"`
+	Package  []string  `json:"package,omitzero"` // lines: package, publisher, version
+	Says     string    `json:"says,omitzero"`    // what it calls itself
+	Offered  time.Time `json:"offered,omitzero"` // when what follows was asked for; zero = never
+	First    bool      `json:"first,omitzero"`   // never looked at
+	Trusted  bool      `json:"trusted,omitzero"`
+	Moved    bool      `json:"moved,omitzero"` // its settings are others than those that were looked at
+	When     time.Time `json:"when,omitzero"`  // of the trust, or of the first sight
+	Seen     string    `json:"seen,omitzero"`  // digest of everything it offers
+	Items    []Offered `json:"items,omitzero"`
+	Gone     []string  `json:"gone,omitzero"`
+	Notes    []string  `json:"notes,omitzero"`
+}
+
+// Offered is one definition of a server.
+type Offered struct {
+	Kind     string   `json:"kind"`
+	Name     string   `json:"name,omitzero"`
+	Class    string   `json:"class,omitzero"` // of a tool
+	Why      string   `json:"why,omitzero"`
+	State    string   `json:"state"` // same, new, changed
+	Trusted  bool     `json:"trusted,omitzero"`
+	Held     string   `json:"held,omitzero"`
+	Findings []string `json:"findings,omitzero"`
+	Diff     []string `json:"diff,omitzero"`
 }
 
 // Session is one line of reeve sessions ls.

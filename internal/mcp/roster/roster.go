@@ -1,0 +1,345 @@
+// Package roster keeps which MCP servers there are and what of them a person
+// trusts: it changes mcp.json and the pins together, and tells what is known
+// of each server.
+//
+// [Roster.Do] is a person's change. [Roster.Look] is the report behind reeve
+// mcp inspect. Neither starts anything: what a server offers is what it was
+// last heard to offer.
+package roster
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/mcp/catalog"
+	"github.com/reeve-gate/reeve/internal/mcp/classify"
+	"github.com/reeve-gate/reeve/internal/mcp/finding"
+	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/mcp/packages"
+	"github.com/reeve-gate/reeve/internal/mcp/pins"
+	"github.com/reeve-gate/reeve/internal/mcp/servers"
+	"github.com/reeve-gate/reeve/internal/wire"
+)
+
+// Roster is the servers of one person. Every field is required. It is safe for
+// concurrent use.
+type Roster struct {
+	File   string // mcp.json
+	Pins   *pins.Book
+	Offer  func(s *servers.Server) *catalog.Offer // what it was last heard to offer; nil = nothing
+	Others func(server string) finding.Others     // the names that it may not pass for
+	Mask   func(string) string
+	Now    func() time.Time
+
+	mu sync.Mutex // one change at a time
+}
+
+// Do makes a change, or nothing at all, and tells what it did.
+func (r *Roster) Do(c wire.Servers) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch c.Do {
+	case "add":
+		return r.add(c)
+	case "remove":
+		return r.remove(c)
+	case "enable", "disable":
+		return r.edit(c, func(src []byte) ([]byte, error) { return servers.Switch(r.File, src, c.Server, c.Do == "enable") })
+	case "amend":
+		e, err := entry(c)
+		if err != nil {
+			return "", err
+		}
+		return r.edit(c, func(src []byte) ([]byte, error) { return servers.Amend(r.File, src, c.Server, e.Command, e.Args) })
+	case "trust":
+		return r.trust(c)
+	case "say":
+		return r.say(c)
+	}
+	return "", fmt.Errorf("%w: %q is nothing that can be done to a server", reeve.ErrUsage, c.Do)
+}
+
+func entry(c wire.Servers) (*servers.Entry, error) {
+	var e servers.Entry
+	if err := json.Unmarshal(c.Entry, &e, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("%w: the settings of server %s: %v", reeve.ErrUsage, c.Server, err)
+	}
+	return &e, nil
+}
+
+func (r *Roster) add(c wire.Servers) (string, error) {
+	e, err := entry(c)
+	if err != nil {
+		return "", err
+	}
+	if _, err := e.Check(c.Server); err != nil {
+		return "", fmt.Errorf("%w: server %s: %v", reeve.ErrUsage, c.Server, err)
+	}
+	told, err := r.edit(c, func(src []byte) ([]byte, error) { return servers.Put(r.File, src, c.Server, e) })
+	if err != nil {
+		return "", err
+	}
+	// A server of this name that was there before was another one.
+	if p, err := r.Pins.Pin(c.Server); err != nil || p != nil && !p.When.IsZero() {
+		if err := r.Pins.Forget(c.Server); err != nil {
+			return "", err
+		}
+	}
+	return told, nil
+}
+
+func (r *Roster) remove(c wire.Servers) (string, error) {
+	told, err := r.edit(c, func(src []byte) ([]byte, error) { return servers.Take(r.File, src, c.Server) })
+	if err != nil {
+		return "", err
+	}
+	return told, r.Pins.Forget(c.Server)
+}
+
+// edit changes the file as it is now. A link to it stays a link.
+func (r *Roster) edit(c wire.Servers, change func([]byte) ([]byte, error)) (string, error) {
+	file := r.File
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	src, err := config.ReadOwned(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	out, err := change(src)
+	switch {
+	case errors.Is(err, servers.ErrNone):
+		return "", fmt.Errorf("%w: %v; reeve mcp ls lists them", reeve.ErrNotFound, err)
+	case errors.Is(err, servers.ErrThere):
+		return "", fmt.Errorf("%w: %v; take it out first, or choose another name", reeve.ErrUsage, err)
+	case err != nil:
+		return "", err
+	case bytes.Equal(out, src):
+		return c.Server + " is as it was", nil
+	}
+	if err := durable.MkdirAll(filepath.Dir(file)); err != nil {
+		return "", fmt.Errorf("write %s: %w", r.File, err)
+	}
+	if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, src) {
+		return "", fmt.Errorf("%s was changed meanwhile; try again", r.File)
+	}
+	if err := durable.WriteFile(file, out, 0o600); err != nil {
+		return "", fmt.Errorf("write %s: %w", r.File, err)
+	}
+	return "", nil
+}
+
+// server is one server and its settings' hash.
+func (r *Roster) server(name string) (servers.Server, error) {
+	set, err := servers.NewBook(filepath.Dir(r.File)).Servers()
+	if err != nil {
+		return servers.Server{}, err
+	}
+	s, ok := set.Of(name)
+	if !ok {
+		return s, fmt.Errorf("%w: there is no server %s; reeve mcp ls lists them", reeve.ErrNotFound, name)
+	}
+	return s, nil
+}
+
+// trust accepts what the person was shown, and nothing else.
+func (r *Roster) trust(c wire.Servers) (string, error) {
+	s, err := r.server(c.Server)
+	if err != nil {
+		return "", err
+	}
+	o := r.Offer(&s)
+	if o == nil {
+		return "", fmt.Errorf("%w: nobody has heard yet what server %s offers", reeve.ErrNotFound, c.Server)
+	}
+	if seen := Seen(&s, o); seen != c.Seen {
+		return "", fmt.Errorf("server %s offers something else by now than what was shown; look again: reeve mcp inspect %s", c.Server, c.Server)
+	}
+	for _, name := range c.Only {
+		if !offers(o, name) {
+			return "", fmt.Errorf("%w: server %s offers no %s", reeve.ErrNotFound, c.Server, name)
+		}
+	}
+	return "", r.Pins.Change(c.Server, func(p *pins.Pin) (*pins.Pin, error) {
+		var pkg pins.Package
+		if p != nil {
+			pkg = p.Package
+		}
+		return p.Trust(s.Hash(), o, pkg, c.Only, r.Now()), nil
+	})
+}
+
+func offers(o *catalog.Offer, name string) bool {
+	for _, list := range o.Lists {
+		if slices.ContainsFunc(list, func(it catalog.Item) bool { return it.Name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// say keeps what the person says of one tool.
+func (r *Roster) say(c wire.Servers) (string, error) {
+	class := classify.Unknown
+	if c.Class != "" {
+		var err error
+		if class, err = classify.Parse(c.Class); err != nil {
+			return "", err
+		}
+	}
+	s, err := r.server(c.Server)
+	if err != nil {
+		return "", err
+	}
+	told := ""
+	err = r.Pins.Change(c.Server, func(p *pins.Pin) (*pins.Pin, error) {
+		if o := r.Offer(&s); o != nil {
+			if _, there := o.Find(catalog.Tools, c.Tool); !there && class != classify.Unknown {
+				return nil, fmt.Errorf("%w: server %s offers no tool %s", reeve.ErrNotFound, c.Server, c.Tool)
+			}
+		}
+		out := p.Say(c.Server, c.Tool, class)
+		if w := out.Words[c.Tool]; class != classify.Unknown && w.Digest == "" {
+			told = "it counts once the server was trusted: reeve mcp trust " + c.Server
+		}
+		return out, nil
+	})
+	return told, err
+}
+
+// Seen is the digest of everything that a person is shown of a server: its
+// settings and each definition.
+func Seen(s *servers.Server, o *catalog.Offer) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", s.Hash())
+	for _, j := range pins.Judge(nil, "", o, finding.Others{}).Items {
+		fmt.Fprintf(h, "%s %q %s\n", j.Kind, j.Name, j.Digest)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// All is every server in short, by name, and what in the file is not used.
+func (r *Roster) All() (all []wire.Inspected, notes []string, err error) {
+	set, err := servers.NewBook(filepath.Dir(r.File)).Servers()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range set.All {
+		one, err := r.look(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, one)
+	}
+	return all, set.Notes, nil
+}
+
+// Look is what is known of one server.
+func (r *Roster) Look(name string) (wire.Inspected, error) {
+	s, err := r.server(name)
+	if err != nil {
+		return wire.Inspected{}, err
+	}
+	return r.look(s)
+}
+
+func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
+	g := &s.Guard
+	out := wire.Inspected{Server: s.Name, Disabled: s.Disabled, URL: r.Mask(s.URL), Dir: s.Dir, Read: g.Read, Write: g.Write, Hosts: g.Hosts,
+		Env: slices.Sorted(maps.Keys(s.Env)), Headers: slices.Sorted(maps.Keys(s.Headers)), First: true}
+	p, err := r.Pins.Pin(s.Name)
+	if err != nil {
+		out.Notes = append(out.Notes, err.Error())
+	}
+	if s.Command != "" {
+		out.Net = g.Net.String()
+		for _, a := range append([]string{s.Command}, s.Args...) {
+			out.Argv = append(out.Argv, r.Mask(a))
+		}
+		l := packages.Of(s.Command, s.Args)
+		out.Package = l.Tell(lock(p))
+	}
+	o := r.Offer(&s)
+	if o == nil {
+		return out, nil
+	}
+	out.Offered, out.Seen, out.Says = o.Fetched, Seen(&s, o), says(o)
+	out.Notes = append(out.Notes, o.Notes...)
+	review := pins.Judge(p, s.Hash(), o, r.Others(s.Name))
+	if err != nil {
+		review = pins.Unreadable(o, err)
+	}
+	out.First, out.Trusted, out.Moved = review.First, review.Trusted, review.Moved
+	if p != nil {
+		out.When = p.When
+	}
+	for _, j := range review.Items {
+		out.Items = append(out.Items, r.offered(p, &review, &s, j))
+	}
+	for _, it := range review.Gone {
+		out.Gone = append(out.Gone, string(it.Kind)+" "+it.Name)
+	}
+	return out, nil
+}
+
+func (r *Roster) offered(p *pins.Pin, review *pins.Review, s *servers.Server, j pins.Judged) wire.Offered {
+	one := wire.Offered{Kind: string(j.Kind), Name: j.Name, State: j.State.String(), Trusted: j.Trusted, Held: j.Held}
+	for _, f := range j.Findings {
+		one.Findings = append(one.Findings, f.String())
+	}
+	if j.State == pins.Changed {
+		one.Diff = pins.Tell(j.Was.Raw, j.Raw)
+	}
+	if j.Kind == pins.Tool {
+		t := review.Tool(p, s.Name, j.Name, s.Hash(), Identity(s, p))
+		t.Held = ""
+		v := classify.Of(t)
+		one.Class, one.Why = v.Class.String(), v.Why
+	}
+	return one
+}
+
+// Identity is the program that a server is, where its package was locked with
+// its integrity and the settings start that very package.
+func Identity(s *servers.Server, p *pins.Pin) classify.Identity {
+	l := packages.Of(s.Command, s.Args)
+	if k := lock(p); s.Command != "" && k != nil && p.Settings == s.Hash() && l.Verified(*k) {
+		return classify.IdentityOf(l.ID())
+	}
+	return classify.Nobody
+}
+
+func lock(p *pins.Pin) *packages.Lock {
+	if p == nil || p.Package.Integrity == "" {
+		return nil
+	}
+	return &packages.Lock{Name: p.Package.Name, Version: p.Package.Version, Integrity: p.Package.Integrity}
+}
+
+// says is what a server calls itself, which proves nothing.
+func says(o *catalog.Offer) string {
+	info, err := message.Members(o.Info)
+	if err != nil {
+		return ""
+	}
+	s := info.Text("name")
+	if v := info.Text("version"); v != "" {
+		s += " " + v
+	}
+	return s
+}
