@@ -78,9 +78,10 @@ jail                        : reeve permit jail/tree jail/gitconf jail/environ j
 
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
-policy/load                 : reeve policy policy/tree
-policy/trust                : durable
+policy/load      part        : reeve policy policy/tree
+policy/layers               : session policy policy/load policy/rule
 policy/look      part       : reeve policy/match
+policy/trust                : durable
 policy/trial                : reeve tool policy policy/rule policy/look
 approval                    : reeve
 wire                        : reeve approval
@@ -132,7 +133,7 @@ mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
 mcp/servers      part       : config jsonc mcp/upstream
 mcp/clients                 : jsonc tomlc mcp/servers
-mcp/roster       part       : reeve config durable wire mcp/catalog mcp/classify mcp/finding mcp/message mcp/packages mcp/pins mcp/servers
+mcp/roster                  : reeve config durable wire tool/roster mcp/catalog mcp/classify mcp/finding mcp/message mcp/packages mcp/pins mcp/servers mcp/standing
 mcp/catalog      part       : durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
 mcp/packages     pure part  :
@@ -141,7 +142,7 @@ mcp/finding      pure part  : mcp/message
 mcp/methods      pure part  :
 mcp/results      part       : mcp/message
 mcp/talk         part       : reeve mcp/message mcp/methods mcp/upstream
-mcp/standing     part       : reeve tool/server mcp/catalog mcp/classify mcp/finding mcp/pins mcp/servers
+mcp/standing     part       : reeve tool/server mcp/catalog mcp/classify mcp/finding mcp/packages mcp/pins mcp/servers
 mcp/programs     part       : durable jail jail/guest mcp/pipes mcp/servers mcp/upstream permit
 mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 
@@ -162,7 +163,8 @@ ingress/review   part       : reeve jail jail/viewed session tool/takeover view 
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch view wire
 ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
-ingress/install             : reeve durable jsonc ingress/codex
+ingress/install  part        : reeve durable jsonc ingress/codex
+ingress/roster              : reeve config durable redact wire mcp/clients mcp/packages mcp/servers ingress/install
 
 testuser         exec test  :
 sshdtest         net exec test :

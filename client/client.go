@@ -502,6 +502,16 @@ func (c *Client) Trust(ctx context.Context, t wire.Trust) error {
 	return c.call(ctx, true, wire.MethodTrust, t, nil, nil)
 }
 
+// Servers changes which MCP servers there are, or what of one is trusted.
+func (c *Client) Servers(ctx context.Context, w wire.Servers) (t wire.Told, err error) {
+	return t, c.call(ctx, true, wire.MethodServers, w, &t, nil)
+}
+
+// Inspect tells what is known of MCP servers.
+func (c *Client) Inspect(ctx context.Context, w wire.Inspect) (r wire.Roster, err error) {
+	return r, c.call(ctx, true, wire.MethodInspect, w, &r, nil)
+}
+
 // Sessions lists the sessions that have not ended.
 func (c *Client) Sessions(ctx context.Context) (ss []wire.Session, err error) {
 	return ss, c.call(ctx, true, wire.MethodSessions, struct{}{}, &ss, nil)

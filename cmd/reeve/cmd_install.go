@@ -9,10 +9,14 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/ingress/codex"
 	"github.com/reeve-gate/reeve/internal/ingress/install"
+	"github.com/reeve-gate/reeve/internal/ingress/roster"
 )
 
 // cmdInstall puts the hook into a client's settings.
 func cmdInstall(env *cmdEnv, args []string) int {
+	if slices.Contains(args, "--mcp") {
+		return atDesk(env, func(d *roster.Desk) int { return d.Move("install", args) })
+	}
 	c, code, ok := parseInstall(env, "install", args)
 	if !ok {
 		return code
@@ -47,6 +51,9 @@ func cmdInstall(env *cmdEnv, args []string) int {
 
 // cmdUninstall takes the hook out again.
 func cmdUninstall(env *cmdEnv, args []string) int {
+	if slices.Contains(args, "--mcp") {
+		return atDesk(env, func(d *roster.Desk) int { return d.Move("uninstall", args) })
+	}
 	c, code, ok := parseInstall(env, "uninstall", args)
 	if !ok {
 		return code

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 
@@ -28,12 +29,22 @@ type prompter struct {
 // newPrompt returns nil where standard input or standard error is not a
 // terminal.
 func newPrompt(env *cmdEnv, c *client.Client) *prompter {
+	in := seat(env)
+	if in == nil {
+		return nil
+	}
+	return &prompter{env: env, c: c, name: terminalName(in), in: bufio.NewReader(in)}
+}
+
+// seat is the terminal at which the person types and reads; nil where
+// one of the two is none.
+func seat(env *cmdEnv) *os.File {
 	in, ok1 := fileOf(env.Stdin)
 	out, ok2 := fileOf(env.Stderr)
 	if !ok1 || !ok2 || terminalName(in) == "" || terminalName(out) == "" {
 		return nil
 	}
-	return &prompter{env: env, c: c, name: terminalName(in), in: bufio.NewReader(in)}
+	return in
 }
 
 // asker is the function for client.Exec; nil where there is no prompt.

@@ -40,6 +40,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/policy/layers"
 	"github.com/reeve-gate/reeve/internal/policy/trust"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
@@ -72,7 +73,7 @@ type Daemon struct {
 	clean    *redact.Redactor
 	broker   *approval.Broker
 	store    *session.Store
-	layers   *layers
+	layers   *layers.Layers
 	disk     *safepath.Disk
 	wall     jail.Wall
 	boundary *boundary
@@ -185,7 +186,7 @@ func open(opt Options) (*Daemon, error) {
 		return nil, err
 	}
 	d.broker = approval.New(time.Now)
-	d.layers = newLayers(opt.Paths, d.trust)
+	d.layers = layers.New(opt.Paths.Config, d.trust.Has)
 	d.disk = safepath.NewDisk(safepath.Options{Home: opt.Paths.Home, State: own(opt.Paths)})
 	if d.wall = opt.Wall; d.wall == nil {
 		if d.wall, err = walls(d.conf, opt.Paths); err != nil {
@@ -234,7 +235,7 @@ func (d *Daemon) wire() error {
 		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
 		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
 			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Profiles: profiles, Program: d.exe},
-		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: badHosts,
+		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: layers.BadHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
 		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,
 	}
@@ -243,8 +244,8 @@ func (d *Daemon) wire() error {
 		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
 		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,
 		Hook: newHookDoor(d, mode),
-		MCP:  d.gateway,
-		Run:  d.runs,
+		MCP:  d.gateway, Roster: newRoster(d),
+		Run: d.runs,
 	}
 	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile
 	return nil

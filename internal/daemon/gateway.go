@@ -98,6 +98,23 @@ func (g *gateway) Serve(ctx context.Context, w wire.MCP, streams []*os.File, inS
 	return talk.Stdio(ctx, in, out, func(send func(message.Message)) talk.Conversation { return g.door.Open(who, send) })
 }
 
+// hear starts a server, for a person who looks at it from a directory, and
+// takes what it offers.
+func (g *gateway) hear(ctx context.Context, name, dir string) error {
+	who, end, err := g.client(wire.MCP{Client: "reeve", Dir: dir}, "")
+	if err != nil {
+		return err
+	}
+	defer end()
+	u, release, err := g.fleet.Session(fleet.Place{Session: who.Session, Workspace: who.Workspace}).Use(ctx, name)
+	if err != nil {
+		return err
+	}
+	u.Works()
+	release()
+	return nil
+}
+
 // client finds the session of a client: the one that it runs in, or one of its
 // own, which ends with it.
 func (g *gateway) client(w wire.MCP, inSession string) (who mcp.Client, end func(), err error) {

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -11,8 +9,6 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/ingress/outbound"
 	"github.com/reeve-gate/reeve/internal/jail/egress"
-	"github.com/reeve-gate/reeve/internal/policy"
-	"github.com/reeve-gate/reeve/internal/policy/rule"
 	"github.com/reeve-gate/reeve/internal/session"
 )
 
@@ -99,26 +95,4 @@ func (d *Daemon) Network(id string) []string {
 	}
 	n.stop()
 	return n.gate.Receipt()
-}
-
-// badHosts says what is wrong with the hosts of a session that is about to
-// begin.
-func badHosts(groups []session.Allowed) error {
-	_, err := sessionLayers(groups)
-	return err
-}
-
-// sessionLayers are the layers of the policy that hold in one session alone.
-func sessionLayers(groups []session.Allowed) ([]*policy.Layer, error) {
-	var all []*policy.Layer
-	var errs []error
-	for _, g := range groups {
-		l, err := rule.AllowHosts(rule.LayerSession, g.From, g.Why, g.Hosts)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", g.From, err))
-			continue
-		}
-		all = append(all, l)
-	}
-	return all, errors.Join(errs...)
 }

@@ -36,6 +36,8 @@ func TestAnAgentsProcessCannotActForAPerson(t *testing.T) {
 		"revoke":  b.c.Revoke(ctx, "x"),
 		"set":     b.c.SetTool(ctx, wire.SetTool{Name: "bash", State: "auto"}),
 		"trust":   b.c.Trust(ctx, wire.Trust{Workspace: b.ws, Digest: make([]byte, 32)}),
+		"servers": second(b.c.Servers(ctx, wire.Servers{Do: "add", Server: "x", Entry: jsontext.Value(`{"command":"x"}`)})),
+		"inspect": second(b.c.Inspect(ctx, wire.Inspect{Server: "x", Ask: true})),
 		"watch":   b.c.Watch(ctx, func(approval.Event) {}),
 		"down":    second(b.c.Down(ctx, wire.Down{})),
 		"attach":  second(b.c.Attach(ctx, wire.Attach{ID: "x"}, nil)),

@@ -11,6 +11,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/policy/layers"
 	"github.com/reeve-gate/reeve/internal/session"
 )
 
@@ -55,7 +56,7 @@ func profile(name string, set config.Profile, home string) (jail.Profile, error)
 		}
 		p.Hosts = append(p.Hosts, host)
 	}
-	if err := badHosts([]session.Allowed{{From: "profile " + name, Hosts: p.Hosts}}); err != nil {
+	if err := layers.BadHosts([]session.Allowed{{From: "profile " + name, Hosts: p.Hosts}}); err != nil {
 		return jail.Profile{}, fmt.Errorf("hosts: %w", err)
 	}
 	if len(set.Hosts) > 0 && p.Net != jail.ProxiedNetwork {

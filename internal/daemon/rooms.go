@@ -2,10 +2,8 @@ package daemon
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +18,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/netguard"
-	"github.com/reeve-gate/reeve/internal/policy"
-	"github.com/reeve-gate/reeve/internal/policy/load"
-	"github.com/reeve-gate/reeve/internal/policy/trust"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -32,6 +27,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool/foreign"
 	"github.com/reeve-gate/reeve/internal/tool/git"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/tool/roster"
 	"github.com/reeve-gate/reeve/internal/tool/server"
 	"github.com/reeve-gate/reeve/internal/tool/shell"
 	"github.com/reeve-gate/reeve/internal/tool/takeover"
@@ -107,6 +103,7 @@ type toolbox struct {
 	connect *connect.Tool
 	take    *takeover.Tool
 	served  *server.Tools
+	roster  *roster.Tool
 	check   *args.Checker
 }
 
@@ -115,9 +112,9 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 	if err != nil {
 		return nil, err
 	}
-	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known)}
+	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known), roster: roster.New()}
 	run := hands{wall, p, c, own}
-	all := []tool.Tool{b.launch, b.connect, b.take, shell.New(run)}
+	all := []tool.Tool{b.launch, b.connect, b.take, b.roster, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)
 	all = append(all, foreign.Tools("claude")...)
@@ -190,56 +187,6 @@ func (c counted) Append(ctx context.Context, r reeve.Record) error {
 	return nil
 }
 
-// layers reads the policy of a workspace and joins it once per change.
-type layers struct {
-	loader *load.Loader
-	trust  *trust.Trust
-
-	mu     sync.Mutex // guards joined
-	joined map[string]joined
-}
-
-type joined struct {
-	from []*policy.Layer
-	own  []*policy.Layer // of one session alone
-	set  *policy.Set
-}
-
-func newLayers(p config.Paths, t *trust.Trust) *layers {
-	return &layers{loader: load.New(load.Source{Managed: "/etc/reeve/policy.toml", User: p.Config + "/policy.toml"}), trust: t, joined: map[string]joined{}}
-}
-
-// maxJoined bounds how many workspaces' policies are remembered.
-const maxJoined = 64
-
-// of joins the policy that holds in a workspace; for a session with layers of
-// its own, those too.
-func (l *layers) of(ws, id string, allowed []session.Allowed) (*policy.Set, error) {
-	now := l.loader.Layers(ws, func(digest [sha256.Size]byte) bool { return l.trust.Has(ws, digest) })
-	key := ws
-	if len(allowed) > 0 {
-		key += "\x00" + id
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j, ok := l.joined[key]
-	if ok && slices.Equal(j.from, now) {
-		return j.set, nil
-	}
-	if len(l.joined) >= maxJoined {
-		clear(l.joined)
-	}
-	if j.own == nil && len(allowed) > 0 {
-		var err error
-		if j.own, err = sessionLayers(allowed); err != nil {
-			return nil, err
-		}
-	}
-	j.from, j.set = slices.Clone(now), policy.Join(slices.Concat(now, j.own)...)
-	l.joined[key] = j
-	return j.set, nil
-}
-
 // sessions is the kernel's view of the session store.
 type sessions struct{ d *Daemon }
 
@@ -250,7 +197,7 @@ func (s sessions) Find(id string) (kernel.Session, error) {
 	if err != nil {
 		return kernel.Session{}, err
 	}
-	set, err := s.d.layers.of(one.Workspace, one.ID, one.Allowed)
+	set, err := s.d.layers.Of(one.Workspace, one.ID, one.Allowed)
 	if err != nil {
 		return kernel.Session{}, fmt.Errorf("the hosts of session %s: %w", id, err)
 	}

@@ -431,6 +431,7 @@ type Servers struct {
 type Inspect struct {
 	Server string `json:"server,omitzero"`
 	Ask    bool   `json:"ask,omitzero"` // start the server and ask what it offers now
+	Dir    string `json:"dir,omitzero"` // with Ask: where the person is
 }
 
 // Inspected is what is known of one MCP server.
@@ -457,6 +458,17 @@ type Inspected struct {
 	Items    []Offered `json:"items,omitzero"`
 	Gone     []string  `json:"gone,omitzero"`
 	Notes    []string  `json:"notes,omitzero"`
+}
+
+// Roster is the answer to Inspect.
+type Roster struct {
+	Servers []Inspected `json:"servers"`
+	Notes   []string    `json:"notes,omitzero"`
+}
+
+// Told is the answer to Servers: a line for the person, or nothing.
+type Told struct {
+	Line string `json:"line,omitzero"`
 }
 
 // Offered is one definition of a server.

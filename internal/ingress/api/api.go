@@ -48,6 +48,12 @@ type MCPDoor interface {
 	Serve(ctx context.Context, m wire.MCP, streams []*os.File, inSession string) error
 }
 
+// RosterDoor keeps which MCP servers there are.
+type RosterDoor interface {
+	Servers(ctx context.Context, w wire.Servers) (wire.Told, error)
+	Inspect(ctx context.Context, w wire.Inspect) (wire.Roster, error)
+}
+
 // RunDoor starts programs in sessions, and knows those that are kept. started
 // sends the first event.
 type RunDoor interface {
@@ -83,6 +89,7 @@ type Server struct {
 	Broker   *approval.Broker
 	Hook     HookDoor
 	MCP      MCPDoor
+	Roster   RosterDoor
 	Run      RunDoor
 	Daemon   Daemon
 	Governed *Governed
@@ -308,6 +315,10 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		serve(out, req, func(t wire.SetTool) (struct{}, error) { return struct{}{}, s.Daemon.SetTool(t) })
 	case wire.MethodTrust:
 		serve(out, req, func(t wire.Trust) (struct{}, error) { return struct{}{}, s.Daemon.Trust(t) })
+	case wire.MethodServers:
+		serve(out, req, func(w wire.Servers) (wire.Told, error) { return s.Roster.Servers(ctx, w) })
+	case wire.MethodInspect:
+		serve(out, req, func(w wire.Inspect) (wire.Roster, error) { return s.Roster.Inspect(ctx, w) })
 	case wire.MethodSessions:
 		out.end(s.list(), nil)
 	default:
@@ -320,7 +331,7 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 // setting; the other personal methods need a person.
 func (s *Server) mayAsk(peer localsock.Peer, req *wire.Request) error {
 	switch req.Method {
-	case wire.MethodTrust, wire.MethodSetTool:
+	case wire.MethodTrust, wire.MethodSetTool, wire.MethodServers:
 		return s.Governed.AtTerminal(peer, s.clients())
 	case wire.MethodSettle:
 		var a wire.Settle
@@ -357,6 +368,7 @@ func Clients() []string { return slices.Sorted(maps.Keys(hookClients)) }
 // personal are the methods that act for a person.
 var personal = map[string]bool{
 	wire.MethodDown: true, wire.MethodSettle: true, wire.MethodRevoke: true, wire.MethodSetTool: true, wire.MethodTrust: true,
+	wire.MethodServers: true, wire.MethodInspect: true,
 	wire.MethodRun: true, wire.MethodWatch: true,
 	wire.MethodAttach: true, wire.MethodResume: true, wire.MethodStop: true, wire.MethodRemove: true, wire.MethodLogs: true,
 	wire.MethodDiff: true, wire.MethodMerge: true, wire.MethodDrop: true, wire.MethodReview: true, wire.MethodApply: true,

@@ -97,7 +97,7 @@ func TestATextThatIsWrongIsRefusedWithItsPlace(t *testing.T) {
 	}
 }
 
-var own = Own{Command: "/opt/reeve", Args: []string{"mcp", "serve", "--client", "x"}, Env: [][2]string{{"REEVE_HOME", "/r"}}}
+var own = &Own{Command: "/opt/reeve", Args: []string{"mcp", "serve", "--client", "x"}, Env: [][2]string{{"REEVE_HOME", "/r"}}}
 
 func TestServersGiveWayToOneEntryAndComeBack(t *testing.T) {
 	for _, c := range []struct {

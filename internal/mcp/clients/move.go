@@ -26,8 +26,8 @@ const Entry = "reeve"
 // Move is the text of a file in which the servers of take have given way to
 // Reeve's own entry, and the text of each that was taken. Everything else
 // stays, with comments and order; an entry of Reeve's that is there is
-// replaced.
-func (c *Client) Move(p Place, src []byte, take []string, own Own) (after []byte, taken map[string]string, err error) {
+// replaced. Without an entry the servers only go.
+func (c *Client) Move(p Place, src []byte, take []string, own *Own) (after []byte, taken map[string]string, err error) {
 	if c.TOML {
 		return moveTOML(c.Key, src, take, own)
 	}
@@ -44,8 +44,11 @@ func (c *Client) Move(p Place, src []byte, take []string, own Own) (after []byte
 			}
 		}
 	}
-	if after, err = jsonc.Set(src, path, Entry, c.entry(own)); err != nil {
-		return nil, nil, err
+	after = src
+	if own != nil {
+		if after, err = jsonc.Set(src, path, Entry, c.entry(*own)); err != nil {
+			return nil, nil, err
+		}
 	}
 	after, err = jsonc.Delete(after, path, func(name string) bool { _, gone := taken[name]; return gone })
 	return after, taken, err
@@ -111,8 +114,12 @@ func (c *Client) Back(p Place, src []byte, taken map[string]string) (after []byt
 }
 
 // moveTOML takes tables out and adds Reeve's at the end.
-func moveTOML(key string, src []byte, take []string, own Own) ([]byte, map[string]string, error) {
-	spans, taken, err := tables(key, src, append(slices.Clone(take), Entry))
+func moveTOML(key string, src []byte, take []string, own *Own) ([]byte, map[string]string, error) {
+	names := slices.Clone(take)
+	if own != nil {
+		names = append(names, Entry)
+	}
+	spans, taken, err := tables(key, src, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,6 +130,9 @@ func moveTOML(key string, src []byte, take []string, own Own) ([]byte, map[strin
 		}
 	}
 	after := jsonc.Splice(src, spans)
+	if own == nil {
+		return after, taken, parses(after)
+	}
 	var b strings.Builder
 	if len(bytes.TrimSpace(after)) > 0 {
 		if !bytes.HasSuffix(after, []byte("\n")) {

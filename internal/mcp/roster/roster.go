@@ -33,18 +33,17 @@ import (
 	"github.com/reeve-gate/reeve/internal/mcp/packages"
 	"github.com/reeve-gate/reeve/internal/mcp/pins"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
+	"github.com/reeve-gate/reeve/internal/mcp/standing"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
 // Roster is the servers of one person. Every field is required. It is safe for
 // concurrent use.
 type Roster struct {
-	File   string // mcp.json
-	Pins   *pins.Book
-	Offer  func(s *servers.Server) *catalog.Offer // what it was last heard to offer; nil = nothing
-	Others func(server string) finding.Others     // the names that it may not pass for
-	Mask   func(string) string
-	Now    func() time.Time
+	File  string // mcp.json
+	Judge *standing.Judge
+	Mask  func(string) string
+	Now   func() time.Time
 
 	mu sync.Mutex // one change at a time
 }
@@ -95,8 +94,8 @@ func (r *Roster) add(c wire.Servers) (string, error) {
 		return "", err
 	}
 	// A server of this name that was there before was another one.
-	if p, err := r.Pins.Pin(c.Server); err != nil || p != nil && !p.When.IsZero() {
-		if err := r.Pins.Forget(c.Server); err != nil {
+	if p, err := r.Judge.Pins.Pin(c.Server); err != nil || p != nil && !p.When.IsZero() {
+		if err := r.Judge.Pins.Forget(c.Server); err != nil {
 			return "", err
 		}
 	}
@@ -108,7 +107,7 @@ func (r *Roster) remove(c wire.Servers) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return told, r.Pins.Forget(c.Server)
+	return told, r.Judge.Pins.Forget(c.Server)
 }
 
 // edit changes the file as it is now. A link to it stays a link.
@@ -163,7 +162,7 @@ func (r *Roster) trust(c wire.Servers) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o := r.Offer(&s)
+	o := r.Judge.Offer(&s)
 	if o == nil {
 		return "", fmt.Errorf("%w: nobody has heard yet what server %s offers", reeve.ErrNotFound, c.Server)
 	}
@@ -175,12 +174,16 @@ func (r *Roster) trust(c wire.Servers) (string, error) {
 			return "", fmt.Errorf("%w: server %s offers no %s", reeve.ErrNotFound, c.Server, name)
 		}
 	}
-	return "", r.Pins.Change(c.Server, func(p *pins.Pin) (*pins.Pin, error) {
+	return "", r.Judge.Pins.Change(c.Server, func(p *pins.Pin) (*pins.Pin, error) {
 		var pkg pins.Package
 		if p != nil {
 			pkg = p.Package
 		}
-		return p.Trust(s.Hash(), o, pkg, c.Only, r.Now()), nil
+		var only []string // nil is everything
+		if len(c.Only) > 0 {
+			only = c.Only
+		}
+		return p.Trust(s.Hash(), o, pkg, only, r.Now()), nil
 	})
 }
 
@@ -207,8 +210,8 @@ func (r *Roster) say(c wire.Servers) (string, error) {
 		return "", err
 	}
 	told := ""
-	err = r.Pins.Change(c.Server, func(p *pins.Pin) (*pins.Pin, error) {
-		if o := r.Offer(&s); o != nil {
+	err = r.Judge.Pins.Change(c.Server, func(p *pins.Pin) (*pins.Pin, error) {
+		if o := r.Judge.Offer(&s); o != nil {
 			if _, there := o.Find(catalog.Tools, c.Tool); !there && class != classify.Unknown {
 				return nil, fmt.Errorf("%w: server %s offers no tool %s", reeve.ErrNotFound, c.Server, c.Tool)
 			}
@@ -262,7 +265,7 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 	g := &s.Guard
 	out := wire.Inspected{Server: s.Name, Disabled: s.Disabled, URL: r.Mask(s.URL), Dir: s.Dir, Read: g.Read, Write: g.Write, Hosts: g.Hosts,
 		Env: slices.Sorted(maps.Keys(s.Env)), Headers: slices.Sorted(maps.Keys(s.Headers)), First: true}
-	p, err := r.Pins.Pin(s.Name)
+	p, err := r.Judge.Pins.Pin(s.Name)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())
 	}
@@ -272,24 +275,21 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 			out.Argv = append(out.Argv, r.Mask(a))
 		}
 		l := packages.Of(s.Command, s.Args)
-		out.Package = l.Tell(lock(p))
+		out.Package = l.Tell(standing.Lock(p))
 	}
-	o := r.Offer(&s)
+	o := r.Judge.Offer(&s)
 	if o == nil {
 		return out, nil
 	}
 	out.Offered, out.Seen, out.Says = o.Fetched, Seen(&s, o), says(o)
 	out.Notes = append(out.Notes, o.Notes...)
-	review := pins.Judge(p, s.Hash(), o, r.Others(s.Name))
-	if err != nil {
-		review = pins.Unreadable(o, err)
-	}
+	review, p := r.Judge.Review(&s, o)
 	out.First, out.Trusted, out.Moved = review.First, review.Trusted, review.Moved
 	if p != nil {
 		out.When = p.When
 	}
 	for _, j := range review.Items {
-		out.Items = append(out.Items, r.offered(p, &review, &s, j))
+		out.Items = append(out.Items, r.offered(p, review, &s, j))
 	}
 	for _, it := range review.Gone {
 		out.Gone = append(out.Gone, string(it.Kind)+" "+it.Name)
@@ -306,29 +306,12 @@ func (r *Roster) offered(p *pins.Pin, review *pins.Review, s *servers.Server, j 
 		one.Diff = pins.Tell(j.Was.Raw, j.Raw)
 	}
 	if j.Kind == pins.Tool {
-		t := review.Tool(p, s.Name, j.Name, s.Hash(), Identity(s, p))
+		t := review.Tool(p, s.Name, j.Name, s.Hash(), standing.Identity(s, p))
 		t.Held = ""
 		v := classify.Of(t)
 		one.Class, one.Why = v.Class.String(), v.Why
 	}
 	return one
-}
-
-// Identity is the program that a server is, where its package was locked with
-// its integrity and the settings start that very package.
-func Identity(s *servers.Server, p *pins.Pin) classify.Identity {
-	l := packages.Of(s.Command, s.Args)
-	if k := lock(p); s.Command != "" && k != nil && p.Settings == s.Hash() && l.Verified(*k) {
-		return classify.IdentityOf(l.ID())
-	}
-	return classify.Nobody
-}
-
-func lock(p *pins.Pin) *packages.Lock {
-	if p == nil || p.Package.Integrity == "" {
-		return nil
-	}
-	return &packages.Lock{Name: p.Package.Name, Version: p.Package.Version, Integrity: p.Package.Integrity}
 }
 
 // says is what a server calls itself, which proves nothing.

@@ -17,6 +17,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/mcp/catalog"
 	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/finding"
+	"github.com/reeve-gate/reeve/internal/mcp/packages"
 	"github.com/reeve-gate/reeve/internal/mcp/pins"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
 	"github.com/reeve-gate/reeve/internal/tool/server"
@@ -61,8 +62,9 @@ func (j *Judge) Seen(o *catalog.Offer, now time.Time) error {
 	})
 }
 
-// review judges what a server offers, once for each offer and pin.
-func (j *Judge) review(s *servers.Server, o *catalog.Offer) (*pins.Review, *pins.Pin) {
+// Review judges what a server offers, once for each offer and pin, and gives
+// the pin that it was compared with. Neither is to be changed.
+func (j *Judge) Review(s *servers.Server, o *catalog.Offer) (*pins.Review, *pins.Pin) {
 	p, err := j.Pins.Pin(s.Name)
 	if err != nil {
 		r := pins.Unreadable(o, err)
@@ -122,7 +124,7 @@ func (j *Judge) Held(s *servers.Server, k catalog.Kind, it catalog.Item) string 
 	if o == nil {
 		return "what the server offers is not known"
 	}
-	r, _ := j.review(s, o)
+	r, _ := j.Review(s, o)
 	one := r.Find(kinds[k], it.Name)
 	if one == nil {
 		return "the server does not offer it any more"
@@ -137,9 +139,28 @@ func (j *Judge) Tool(s *servers.Server, name string) (classify.Tool, classify.Ve
 		t := classify.Tool{Server: s.Name, Name: name, Held: "what the server offers is not known"}
 		return t, classify.Of(t)
 	}
-	r, p := j.review(s, o)
-	t := r.Tool(p, s.Name, name, o.Hash, classify.Nobody)
+	r, p := j.Review(s, o)
+	t := r.Tool(p, s.Name, name, o.Hash, Identity(s, p))
 	return t, classify.Of(t)
+}
+
+// Identity is the program that a server is, where its package was locked with
+// its integrity and its settings start that very package: a name alone proves
+// nothing (amendment 18).
+func Identity(s *servers.Server, p *pins.Pin) classify.Identity {
+	l := packages.Of(s.Command, s.Args)
+	if k := Lock(p); s.Command != "" && k != nil && p.Settings == s.Hash() && l.Verified(*k) {
+		return classify.IdentityOf(l.ID())
+	}
+	return classify.Nobody
+}
+
+// Lock is the package that was locked for a server, or nil.
+func Lock(p *pins.Pin) *packages.Lock {
+	if p == nil || p.Package.Integrity == "" {
+		return nil
+	}
+	return &packages.Lock{Name: p.Package.Name, Version: p.Package.Version, Integrity: p.Package.Integrity}
 }
 
 // Facts are what is known of one tool, by its server's name and its own.
