@@ -144,11 +144,12 @@ mcp/results      part       : mcp/message
 mcp/talk         part       : reeve mcp/message mcp/methods mcp/upstream
 mcp/standing     part       : reeve tool/server mcp/catalog mcp/classify mcp/finding mcp/packages mcp/pins mcp/servers
 mcp/programs     part       : durable jail jail/guest mcp/pipes mcp/servers mcp/upstream permit
+mcp/edge         net part   : mcp/message mcp/talk mcp/upstream
 mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 
 localsock        net exec=spawn.go :
 attach                      : localsock
-client                      : reeve durable localsock wire approval config mcp/servers
+client                      : reeve durable localsock wire approval config mcp/edge mcp/servers
 netguard         net        :
 
 ingress/args     part       : reeve tool

@@ -16,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/egress"
 	"github.com/reeve-gate/reeve/internal/mcp/catalog"
+	"github.com/reeve-gate/reeve/internal/mcp/edge"
 	"github.com/reeve-gate/reeve/internal/mcp/fleet"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcp/pins"
@@ -76,6 +77,9 @@ func (g *gateway) open() {
 // Serve serves one client over the two streams that came with its request,
 // until it ends or ctx does.
 func (g *gateway) Serve(ctx context.Context, w wire.MCP, streams []*os.File, inSession string) error {
+	if w.HTTP {
+		return g.serveHTTP(ctx, w, streams, inSession)
+	}
 	if len(streams) != 2 {
 		return fmt.Errorf("%w: a client is served over two streams, %d came", reeve.ErrUsage, len(streams))
 	}
@@ -113,6 +117,19 @@ func (g *gateway) hear(ctx context.Context, name, dir string) error {
 	u.Works()
 	release()
 	return nil
+}
+
+// serveHTTP serves clients on the listener that came with the request.
+func (g *gateway) serveHTTP(ctx context.Context, w wire.MCP, files []*os.File, inSession string) error {
+	if len(files) != 1 || inSession != "" {
+		return fmt.Errorf("%w: one listener is served, and none from inside a session", reeve.ErrUsage)
+	}
+	who, end, err := g.client(w, "")
+	if err != nil {
+		return err
+	}
+	defer end()
+	return edge.Serve(ctx, files[0], w.Token, func(send func(message.Message)) edge.Conversation { return g.door.Open(who, send) })
 }
 
 // client finds the session of a client: the one that it runs in, or one of its

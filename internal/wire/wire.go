@@ -242,6 +242,10 @@ type MCP struct {
 	Hide      []string `json:"hide,omitzero"`      // patterns of names that it is not shown
 	Workspace string   `json:"workspace,omitzero"` // empty = the repository around Dir
 	Dir       string   `json:"dir"`
+
+	// Over HTTP: a listener travels with the request in place of the streams.
+	HTTP  bool   `json:"http,omitzero"`
+	Token string `json:"token,omitzero"` // that every request must carry
 }
 
 // Run starts a program inside a new session's boundary. The three streams

@@ -78,6 +78,37 @@ func (c *Conversation) callTool(r *talk.Request) {
 	c.run(c.begin(r), u)
 }
 
+// Mirrored holds the headers that HTTP repeats a tool's arguments in to the
+// arguments (MCP 2026-07-28, custom headers from tool parameters).
+func (c *Conversation) Mirrored(ctx context.Context, m message.Message, header func(name string) (string, bool)) error {
+	params, err := message.Members(m.Params)
+	if err != nil || m.Method != "tools/call" || strings.HasPrefix(params.Text("name"), server.Own+"__") {
+		return err
+	}
+	e, err := c.tool(ctx, params.Text("name"))
+	if err != nil {
+		return nil // the call itself says so
+	}
+	def, err := message.Members(e.Item.Raw)
+	if err != nil {
+		return err
+	}
+	all, err := catalog.MirrorsOf(def.Get("inputSchema"))
+	if err != nil {
+		return err
+	}
+	args := params.Get("arguments")
+	if args == nil {
+		args = []byte("{}")
+	}
+	for i := range all {
+		if sent, given := header(all[i].Header); !all[i].Matches(args, sent, given) {
+			return fmt.Errorf("Mcp-Param-%s is not what the arguments say", all[i].Header)
+		}
+	}
+	return nil
+}
+
 // tool finds what the client calls name: among what it is shown, what is
 // hidden from it, and what is held back, which the kernel refuses with its
 // reason.

@@ -53,7 +53,7 @@ func (t *Talk) listen(r *Request) {
 		}
 		taken = append(taken, message.Own("resourceSubscriptions", v))
 	}
-	key := r.ID.Key()
+	key := r.key
 	t.mu.Lock()
 	t.subs[key] = s
 	t.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcp/methods"
@@ -68,6 +69,8 @@ type Talk struct {
 	life context.Context
 	die  context.CancelFunc
 
+	alone atomic.Int64 // requests with a way of their own
+
 	mu     sync.Mutex // guards what follows
 	legacy *hello     // of a client that has shaken hands
 	live   map[string]*Request
@@ -118,6 +121,7 @@ type Request struct {
 	Ctx    context.Context       // ends when the client cancels it or goes
 
 	t      *Talk
+	key    string // among those that are being answered
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when it was answered, or will not be
 }
@@ -127,7 +131,7 @@ type Request struct {
 func (t *Talk) Handle(ctx context.Context, m message.Message, out func(message.Message)) {
 	switch m.Kind {
 	case message.Request:
-		t.serve(ctx, m, out)
+		t.serve(ctx, m, out, m.ID.Key(), false)
 	case message.Notification:
 		t.notice(m)
 	case message.Response:
@@ -139,6 +143,12 @@ func (t *Talk) Handle(ctx context.Context, m message.Message, out func(message.M
 			ch <- m
 		}
 	}
+}
+
+// HandleAlone takes one request that has a way of its own: its id need not
+// differ from that of another one, and what ends it is the end of ctx.
+func (t *Talk) HandleAlone(ctx context.Context, m message.Message, out func(message.Message)) {
+	t.serve(ctx, m, out, fmt.Sprintf("alone %d", t.alone.Add(1)), true)
 }
 
 // Fault answers a line that is no message, where the protocol has an answer.
@@ -156,8 +166,8 @@ func refused(id message.ID, code int, why string) message.Message {
 }
 
 // serve answers one request.
-func (t *Talk) serve(ctx context.Context, m message.Message, out func(message.Message)) {
-	r := &Request{t: t, Message: m, Out: out, done: make(chan struct{})}
+func (t *Talk) serve(ctx context.Context, m message.Message, out func(message.Message), key string, alone bool) {
+	r := &Request{t: t, key: key, Message: m, Out: out, done: make(chan struct{})}
 	var err error
 	if m.Params != nil {
 		if r.Params, err = message.Members(m.Params); err == nil {
@@ -181,7 +191,11 @@ func (t *Talk) serve(ctx context.Context, m message.Message, out func(message.Me
 	}
 	stop := context.AfterFunc(t.life, func() { r.cancel(errClosed) })
 	defer stop()
-	t.opt.do(t, r)
+	if alone { // what it asks may come back in another request, while this one is over
+		go t.opt.do(t, r)
+	} else {
+		t.opt.do(t, r)
+	}
 	<-r.done
 }
 
@@ -197,7 +211,7 @@ func (t *Talk) era(r *Request, rule methods.Rule, known bool) *message.Error {
 	}
 	switch {
 	case version != "" && version != message.Modern:
-		return unsupported(version)
+		return Unsupported(version)
 	case version != "":
 		r.Modern = true
 		caps := r.Meta.Get(message.MetaCapabilities)
@@ -228,7 +242,7 @@ func (t *Talk) era(r *Request, rule methods.Rule, known bool) *message.Error {
 	return nil
 }
 
-func unsupported(version string) *message.Error {
+func Unsupported(version string) *message.Error {
 	data := append([]byte(`{"supported":[`), message.Quote(message.Modern)...)
 	for _, v := range upstream.LegacyVersions {
 		data = append(append(data, ','), message.Quote(v)...)
@@ -241,11 +255,10 @@ func unsupported(version string) *message.Error {
 func (t *Talk) enter(r *Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := r.ID.Key()
-	if _, twice := t.live[key]; twice || len(t.live) >= maxLive {
+	if _, twice := t.live[r.key]; twice || len(t.live) >= maxLive {
 		return false
 	}
-	t.live[key] = r
+	t.live[r.key] = r
 	return true
 }
 
@@ -253,10 +266,10 @@ func (t *Talk) enter(r *Request) bool {
 func (t *Talk) leave(r *Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.live[r.ID.Key()] != r {
+	if t.live[r.key] != r {
 		return false
 	}
-	delete(t.live, r.ID.Key())
+	delete(t.live, r.key)
 	close(r.done)
 	return true
 }
@@ -281,7 +294,7 @@ func (r *Request) Fail(code int, why string) { r.Answer(refused(r.ID, code, why)
 // gets none (MCP 2025-11-25 and 2026-07-28, cancellation).
 func (r *Request) Answer(m message.Message) {
 	r.t.mu.Lock()
-	over := r.t.live[r.ID.Key()] != r
+	over := r.t.live[r.key] != r
 	r.t.mu.Unlock()
 	if over {
 		return
