@@ -435,30 +435,6 @@ func (c *Client) Hook(ctx context.Context, h wire.Hook) (out wire.Hooked, err er
 	return out, c.call(ctx, true, wire.MethodHook, h, &out, nil)
 }
 
-// MCP has the daemon serve a client of the Model Context Protocol over two
-// streams, and returns when it has ended; inside a session it goes through the
-// session's own socket.
-func (c *Client) MCP(ctx context.Context, m wire.MCP, in, out *os.File) error {
-	in, ends, err := pipeIn(in)
-	if err != nil {
-		return err
-	}
-	defer ends()
-	out, written, err := pipeOut(out)
-	if err != nil {
-		return err
-	}
-	defer written()
-	if sock := c.sessionSocket(); sock != "" {
-		conn, err := localsock.Dial(sock, 2*time.Second)
-		if err != nil {
-			return fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
-		}
-		return c.exchange(ctx, conn, wire.MethodMCP, m, nil, nil, []*os.File{in, out})
-	}
-	return c.call(ctx, true, wire.MethodMCP, m, nil, nil, in, out)
-}
-
 // Approvals lists pending questions and standing grants.
 func (c *Client) Approvals(ctx context.Context) (a wire.Approvals, err error) {
 	return a, c.call(ctx, true, wire.MethodPending, struct{}{}, &a, nil)

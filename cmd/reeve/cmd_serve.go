@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
 	"github.com/reeve-gate/reeve"
-	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -47,17 +44,8 @@ func mcpServe(env *cmdEnv, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
-	serve := func() error { return c.MCP(ctx, m, os.Stdin, os.Stdout) }
-	if m.HTTP {
-		serve = func() error {
-			return c.MCPOverHTTP(ctx, m, *listen, func(url, file string) {
-				fmt.Fprintf(env.Stderr, "reeve: serving MCP at %s; the bearer token stands in %s\n", url, file)
-			})
-		}
-	}
-	if err := serve(); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(env.Stderr, "reeve: %s\n", redact.Visible(err.Error()))
-		return exitCode(err)
+	if err := c.MCP(ctx, m, *listen, env.Stderr); err != nil && ctx.Err() == nil {
+		return fail(env, err)
 	}
 	return reeve.ExitOK
 }

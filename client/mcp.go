@@ -9,17 +9,45 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/mcp/edge"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
-// MCPOverHTTP is MCP for clients that come by HTTP to an address of this
-// machine. told gets where they find it, and the file with the token that they
-// must carry.
-func (c *Client) MCPOverHTTP(ctx context.Context, m wire.MCP, addr string, told func(url, tokenFile string)) error {
+// MCP has the daemon serve a client of the Model Context Protocol over this
+// process's standard streams, or with m.HTTP whoever comes to listen, an address
+// of this machine, with the token in the file that words names. It returns when
+// ctx ends or the client has; inside a session it goes through the session's own
+// socket.
+func (c *Client) MCP(ctx context.Context, m wire.MCP, listen string, words io.Writer) error {
+	if m.HTTP {
+		return c.overHTTP(ctx, m, listen, words)
+	}
+	in, ends, err := pipeIn(os.Stdin)
+	if err != nil {
+		return err
+	}
+	defer ends()
+	out, written, err := pipeOut(os.Stdout)
+	if err != nil {
+		return err
+	}
+	defer written()
+	if sock := c.sessionSocket(); sock != "" {
+		conn, err := localsock.Dial(sock, 2*time.Second)
+		if err != nil {
+			return fmt.Errorf("%w: %v", reeve.ErrUnavailable, err)
+		}
+		return c.exchange(ctx, conn, wire.MethodMCP, m, nil, nil, []*os.File{in, out})
+	}
+	return c.call(ctx, true, wire.MethodMCP, m, nil, nil, in, out)
+}
+
+func (c *Client) overHTTP(ctx context.Context, m wire.MCP, addr string, words io.Writer) error {
 	file := filepath.Join(c.Paths.State, "mcp-token")
 	token, err := bearer(file)
 	if err != nil {
@@ -30,8 +58,8 @@ func (c *Client) MCPOverHTTP(ctx context.Context, m wire.MCP, addr string, told 
 		return fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
 	defer l.Close()
-	told("http://"+at+"/mcp", file)
-	m.HTTP, m.Token = true, token
+	fmt.Fprintf(words, "reeve: serving MCP at http://%s/mcp; the bearer token stands in %s\n", at, file)
+	m.Token = token
 	return c.call(ctx, true, wire.MethodMCP, m, nil, nil, l)
 }
 
