@@ -67,7 +67,8 @@ safepath/beneath            :
 safepath/repo               :
 safepath                    : reeve safepath/repo
 view/lines       pure part  :
-view                        : reeve durable safepath safepath/beneath view/lines
+view                        : reeve durable safepath safepath/beneath
+view/shown       part       : safepath safepath/beneath view view/lines
 config                      : reeve netguard
 jail/tree        part       :
 jail/gitconf     pure part  :
@@ -160,7 +161,7 @@ ingress/checkout part       : reeve
 ingress/layout   part       : reeve netguard jail jail/viewed session tool/launch wire
 ingress/receipt  part       : jail jail/plant session
 ingress/window   part       : attach jail/pty localsock
-ingress/review   part       : reeve jail jail/viewed session tool/takeover view wire
+ingress/review   part       : reeve jail jail/viewed session tool/takeover view view/shown wire
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch view wire
 ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server

@@ -234,11 +234,36 @@ func TestADaemonThatIsKilledLosesNoView(t *testing.T) {
 			t.Fatal("it does not begin")
 		}
 	}
+	// One with its caller's own streams ends with the daemon, and its work stays.
+	mid := exec.Command(in.bin, "run", "--review", "--name", "mid", "--", "sh", "-c", "echo 3 > three; echo ready; sleep 600")
+	mid.Dir, mid.Env = in.ws, in.env
+	said, err := mid.StdoutPipe()
+	if err == nil {
+		err = mid.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	orphan := filepath.Join(in.home(), "state", "sessions", "01a00000-0000-7000-8000-000000000000", "view")
+	if err := os.MkdirAll(filepath.Join(orphan, "tree"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	in.killDaemon(t)
+	mid.Wait()
+	if out := string(in.run(t, nil, "sessions")); !strings.Contains(out, "mid") {
+		t.Errorf("the next daemon does not know it:\n%s", out)
+	}
+	if _, err := os.Lstat(orphan); err == nil {
+		t.Error("a view that no session knows of is left")
+	}
+	in.run(t, nil, "sessions", "apply", "mid")
 	in.run(t, nil, "sessions", "stop", "runs")
 	in.run(t, nil, "sessions", "apply", "runs")
 	in.run(t, nil, "sessions", "apply", "ended")
-	for _, name := range []string{"one", "two"} {
+	for _, name := range []string{"one", "two", "three"} {
 		if _, err := os.Lstat(filepath.Join(in.ws, name)); err != nil {
 			t.Error(err)
 		}

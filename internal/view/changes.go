@@ -136,6 +136,7 @@ func write(h hash.Hash, s string) {
 type comparison struct {
 	ctx   context.Context
 	base  *base
+	bare  string      // the directory with the shape of git's that is walked through, or ""
 	root  beneath.Dir // the workspace
 	seen  map[string]bool
 	found Found
@@ -146,6 +147,9 @@ type comparison struct {
 func (c *comparison) add(ch Change) error {
 	if len(c.found.Changes) == MaxChanges {
 		return fmt.Errorf("%w: more than %d changes: too many to be looked at one by one", reeve.ErrUsage, MaxChanges)
+	}
+	if ch.Held == "" && c.bare != "" {
+		ch.Held = "lies in what git would take for a repository, and obey: make this change yourself"
 	}
 	if ch.Held == "" {
 		ch.Held = c.base.held(ch.Path)
@@ -166,6 +170,11 @@ func (b *base) held(path string) string {
 		return "steers programs: make this change yourself"
 	case safepath.Credential("/" + path):
 		return "is a credential by its name: make this change yourself"
+	}
+	for up := filepath.Dir(path); up != "."; up = filepath.Dir(up) {
+		if e := b.by[up]; e != nil && e.Left != "" {
+			return "lies in what was not in the view"
+		}
 	}
 	for _, pattern := range b.Held {
 		if covers(pattern, path) {
@@ -203,6 +212,10 @@ func (c *comparison) dir(d beneath.Dir, depth int) error {
 		return fmt.Errorf("%w: more than %d files and directories", reeve.ErrUsage, MaxGrown)
 	}
 	c.looks += len(list)
+	if c.bare == "" && gitShape(list) {
+		c.bare = d.Rel()
+		defer func() { c.bare = "" }()
+	}
 	for _, e := range list {
 		if c.ctx.Err() != nil {
 			return context.Cause(c.ctx)
@@ -216,6 +229,17 @@ func (c *comparison) dir(d beneath.Dir, depth int) error {
 		}
 	}
 	return nil
+}
+
+// gitShape reports whether git would take a directory for one of its own, under
+// whatever name: it then runs what the configuration in it says
+// (setup.c, is_git_directory; "embedded bare repositories").
+func gitShape(list []fs.DirEntry) bool {
+	has := map[string]bool{}
+	for _, e := range list {
+		has[strings.ToLower(e.Name())] = true
+	}
+	return has["head"] && (has["objects"] && has["refs"] || has["commondir"])
 }
 
 // one looks at one name of the view.
@@ -392,6 +416,10 @@ func (c *comparison) file(d beneath.Dir, name string, info fs.FileInfo, ch Chang
 		ch.Kind, ch.Held = cmp.Or(ch.Kind, Modified), fmt.Sprintf("is larger than %d MiB: take it yourself", MaxFile>>20)
 		return c.add(ch)
 	}
+	if c.read+info.Size() > MaxRead {
+		ch.Kind, ch.Held = cmp.Or(ch.Kind, Modified), fmt.Sprintf("is beyond the %d GiB of changed files that are compared: take it yourself", MaxRead>>30)
+		return c.add(ch)
+	}
 	f, _, err := d.File(name)
 	if errors.Is(err, fs.ErrPermission) {
 		ch.Kind, ch.Held = cmp.Or(ch.Kind, Modified), "may not be read"
@@ -444,9 +472,7 @@ func (c *comparison) standing(path string) (now standing, ok bool, err error) {
 func (c *comparison) sum(f *os.File, most int64) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	n, err := io.Copy(h, io.LimitReader(f, most+1))
-	if c.read += n; err == nil && c.read > MaxRead {
-		err = fmt.Errorf("%w: more than %d GiB would have to be compared", reeve.ErrUsage, MaxRead>>30)
-	}
+	c.read += n
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 

@@ -6,7 +6,7 @@
 // the workspace's place, and a list of what stood in the workspace when it was
 // copied. [Make] copies, by shared blocks where the file system can, and
 // refuses a workspace beyond its named bounds. [View.Changes] compares;
-// [View.Diff] shows; [Taking.Take] writes one change to the workspace.
+// package shown shows; [Taking.Take] writes one change to the workspace.
 //
 // # What is never taken over
 //

@@ -26,21 +26,21 @@ type Made struct {
 
 // Make copies the workspace at v.Root into v.Folder, which must not exist.
 // held are patterns of paths from the root, beside the protected names, of
-// which nothing is ever taken over. A workspace beyond the bounds is refused
+// which nothing is ever taken over; hidden are paths that the run does not see. A workspace beyond the bounds is refused
 // and leaves nothing behind.
 //
 // What cannot be copied is left out of the view, and never touched by what is
 // taken over: sockets, pipes and devices, what may not be read, and what another file
 // system is mounted on.
-func Make(ctx context.Context, v View, held []string) (Made, error) {
-	m, err := copyTree(ctx, v, held)
+func Make(ctx context.Context, v View, held, hidden []string) (Made, error) {
+	m, err := copyTree(ctx, v, held, hidden)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("make a view of %s: %w", v.Root, err), v.Drop())
 	}
 	return m, err
 }
 
-func copyTree(ctx context.Context, v View, held []string) (Made, error) {
+func copyTree(ctx context.Context, v View, held, hidden []string) (Made, error) {
 	if _, err := os.Lstat(v.Folder); !errors.Is(err, fs.ErrNotExist) {
 		return Made{}, fmt.Errorf("%w: %s is there already", reeve.ErrUsage, v.Folder)
 	}
@@ -64,7 +64,7 @@ func copyTree(ctx context.Context, v View, held []string) (Made, error) {
 		return Made{}, err
 	}
 	defer to.Close()
-	c := &copier{ctx: ctx, base: &base{Top: stampOf(info), Held: slices.Clone(held)}, shares: true}
+	c := &copier{ctx: ctx, base: &base{Top: stampOf(info), Held: slices.Clone(held)}, hidden: hidden, shares: true}
 	if err := c.dir(from, to, 1); err != nil {
 		return Made{}, err
 	}
@@ -84,6 +84,7 @@ type copier struct {
 	ctx    context.Context
 	base   *base
 	made   Made
+	hidden []string
 	shares bool // the file system has not said yet that it cannot
 }
 
@@ -130,6 +131,9 @@ func (c *copier) dir(from, to beneath.Dir, depth int) error {
 func (c *copier) one(from, to beneath.Dir, name string, info fs.FileInfo, depth int) error {
 	path := from.Path(name)
 	switch mode := info.Mode(); {
+	case slices.Contains(c.hidden, path):
+		c.leave(path, info, "is hidden from the run, and is not in the view")
+		return nil
 	case mode.IsDir():
 		return c.sub(from, to, name, info, depth)
 	case mode&fs.ModeSymlink != 0:

@@ -149,6 +149,9 @@ func (t *Taking) Take(ch Change) error {
 	}
 	defer up.Close()
 	name := filepath.Base(ch.Path)
+	if ch.Kind != Deleted && t.repository(ch.Path) {
+		return &Conflict{ch.Path, "would stand in what git takes for a repository, and obeys: make this change yourself"}
+	}
 	switch {
 	case ch.Kind == Deleted:
 		err = t.remove(up, name, ch)
@@ -171,6 +174,26 @@ func (t *Taking) Take(ch Change) error {
 	}
 	t.note(up, name, ch)
 	return nil
+}
+
+// repository reports whether a directory of the workspace above a path has the
+// shape of git's own, or would have it with the path.
+func (t *Taking) repository(path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		d, err := t.root.At(dir, nil)
+		if err != nil {
+			return true
+		}
+		has := func(name string) bool {
+			_, err := d.Lstat(name)
+			return err == nil || strings.EqualFold(path, filepath.Join(dir, name))
+		}
+		shape := has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+		d.Close()
+		if shape || dir == "." {
+			return shape
+		}
+	}
 }
 
 // refuses judges a change once more, whoever made it.
@@ -253,6 +276,9 @@ func (t *Taking) fileMode(up beneath.Dir, name string, ch Change) error {
 		defer f.Close()
 		if !os.SameFile(old, info) {
 			return &Conflict{ch.Path, "was changed in the workspace at this moment"}
+		}
+		if n := beneath.Links(info); n > 1 {
+			return &Conflict{ch.Path, fmt.Sprintf("has %d hard links: the others would get these permissions too; make it yourself", n)}
 		}
 		if err := f.Chmod(perm(ch.Is) | old.Mode().Perm()&0o002); err != nil {
 			return beneath.Error(ch.Path, err)

@@ -16,12 +16,12 @@ import (
 
 // Bounds on a workspace that is copied, and on what is compared with it.
 const (
-	MaxEntries = 200_000  // files, directories and links of a workspace
-	MaxBytes   = 4 << 30  // that had to be copied, since they could not be shared
-	MaxDepth   = 100      // directories one in the other
-	MaxFile    = 1 << 30  // bytes of one file that is taken over
-	MaxGrown   = 400_000  // entries of a view that are looked at
-	MaxRead    = 16 << 30 // bytes of a view that are compared
+	MaxEntries = 200_000 // files, directories and links of a workspace
+	MaxBytes   = 4 << 30 // that had to be copied, since they could not be shared
+	MaxDepth   = 100     // directories one in the other
+	MaxFile    = 1 << 30 // bytes of one file that is taken over
+	MaxGrown   = 400_000 // entries of a view that are looked at
+	MaxRead    = 4 << 30 // bytes of changed files that are compared
 	MaxChanges = 20_000
 )
 

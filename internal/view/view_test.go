@@ -14,6 +14,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/testuser"
 	"github.com/reeve-gate/reeve/internal/view"
+	"github.com/reeve-gate/reeve/internal/view/shown"
 )
 
 // place is a workspace, a view of it and something beside both.
@@ -37,7 +38,7 @@ func in(t *testing.T, files map[string]string, held ...string) *place {
 	for name, text := range files {
 		p.write(filepath.Join(p.Root, name), text)
 	}
-	if _, err := view.Make(t.Context(), p.View, held); err != nil {
+	if _, err := view.Make(t.Context(), p.View, held, nil); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -247,7 +248,7 @@ func TestAViewNeverWritesOutOfTheWorkspace(t *testing.T) {
 		tree := p.Tree()
 		p.must(os.Link(filepath.Join(p.Root, "hard"), filepath.Join(p.beside, "hard")))
 		p.must(p.Drop())
-		_, err := view.Make(t.Context(), p.View, []string{"hooks"})
+		_, err := view.Make(t.Context(), p.View, []string{"hooks"}, nil)
 		p.must(err)
 		p.agent("abs", "-> "+p.beside)
 		p.agent("up", "-> ../beside/theirs")
@@ -397,7 +398,7 @@ func TestNamesAndContentsCannotSteerATerminal(t *testing.T) {
 	show := func(s string) string {
 		return strings.NewReplacer("\x1b", "␛", "hunter2", "[masked]").Replace(s)
 	}
-	p.must(p.Diff(&out, p.changes().Changes, show))
+	p.must(shown.Diff(t.Context(), p.View, &out, p.changes().Changes, show))
 	got := out.String()
 	for _, want := range []string{"-two\n+2␛[2J\n", "+token=[masked]\n", "+=== added    fake\n", `=== added    "new\n=== added    harmless\x1b[1m"`, `-> "a\nb"`, "=== binary", "=== its content is not shown", "=== the rest of this file is not shown"} {
 		if !strings.Contains(got, want) {
@@ -457,7 +458,7 @@ func TestWhatCannotBeCopiedIsLeftAlone(t *testing.T) {
 		p.must(os.Chmod(filepath.Join(p.Root, "shut"), 0))
 		p.must(os.Chmod(filepath.Join(p.Root, "closed"), 0))
 		t.Cleanup(func() { os.Chmod(filepath.Join(p.Root, "closed"), 0o755) })
-		made, err := view.Make(t.Context(), p.View, nil)
+		made, err := view.Make(t.Context(), p.View, nil, nil)
 		p.must(err)
 		if os.Getuid() != 0 && len(made.Left) != 2 {
 			t.Errorf("left: %q", made.Left)
@@ -498,7 +499,7 @@ func TestAWorkspaceBeyondTheBoundsIsRefusedWhole(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(v.Root, strings.Repeat("d/", view.MaxDepth+1)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := view.Make(t.Context(), v, nil); err == nil || !strings.Contains(err.Error(), "deeper than") {
+	if _, err := view.Make(t.Context(), v, nil, nil); err == nil || !strings.Contains(err.Error(), "deeper than") {
 		t.Errorf("deep: %v", err)
 	}
 	if _, err := os.Lstat(v.Folder); !os.IsNotExist(err) {
@@ -506,7 +507,74 @@ func TestAWorkspaceBeyondTheBoundsIsRefusedWhole(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("nobody waits"))
-	if _, err := view.Make(ctx, v, nil); err == nil || !strings.Contains(err.Error(), "nobody waits") {
+	if _, err := view.Make(ctx, v, nil, nil); err == nil || !strings.Contains(err.Error(), "nobody waits") {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestARepositoryUnderAnotherNameIsHeldBack: git obeys the configuration of a
+// directory that looks like one of its own, also where it has come together out
+// of parts.
+func TestARepositoryUnderAnotherNameIsHeldBack(t *testing.T) {
+	p := in(t, map[string]string{"a": "a", "half/objects/x": "x", "half/refs/y": "y"})
+	p.agent("bare/HEAD", "ref: refs/heads/x")
+	p.agent("bare/objects", "(dir)")
+	p.agent("bare/refs", "(dir)")
+	p.agent("bare/config", "[core] fsmonitor = evil")
+	p.agent("bare/hooks/pre-commit", "evil")
+	p.agent("linked/head", "ref: refs/heads/x")
+	p.agent("linked/commondir", "..")
+	p.must(os.RemoveAll(filepath.Join(p.Tree(), "half/refs"))) // the person keeps it
+	p.agent("half/HEAD", "ref: refs/heads/x")
+	p.agent("half/config", "evil")
+	p.agent("half/objects/sub/z", "z")
+	refused := strings.Join(p.take("bare", "linked", "half/HEAD", "half/config", "half/objects"), "\n")
+	if got := p.reads(p.Root); got["bare/config"] != "" || got["bare/hooks/pre-commit"] != "" || got["linked/commondir"] != "" || got["half/HEAD"] != "" {
+		t.Errorf("taken: %v", got)
+	}
+	for _, want := range []string{`"bare/config" lies in what git would take for a repository`, `"linked/head" lies in`, `"half/HEAD" would stand in`} {
+		if !strings.Contains(refused, want) {
+			t.Errorf("no %s in\n%s", want, refused)
+		}
+	}
+	p.person("half/HEAD", "ref: refs/heads/x") // now it is one
+	p.agent("half/objects/sub/z2", "z")
+	if refused := strings.Join(p.take("half/objects"), "\n"); !strings.Contains(refused, "would stand in") {
+		t.Errorf("into the person's own: %q", refused)
+	}
+}
+
+// TestNothingIsTakenThroughWhatWasLeftOut: another file system, say, that is
+// mounted below the workspace, or what the run did not see.
+func TestNothingIsTakenThroughWhatWasLeftOut(t *testing.T) {
+	p := in(t, map[string]string{"a": "a", "hidden/secret": "s", "linked": "x"})
+	p.must(p.Drop())
+	made, err := view.Make(t.Context(), p.View, nil, []string{"hidden"})
+	p.must(err)
+	if len(made.Left) != 1 || !strings.Contains(made.Left[0], "hidden is hidden from the run") {
+		t.Errorf("left: %q", made.Left)
+	}
+	if _, err := os.Lstat(filepath.Join(p.Tree(), "hidden")); err == nil {
+		t.Error("what is hidden from the run is in the view")
+	}
+	p.agent("hidden/new", "evil")
+	if refused := strings.Join(p.take(), "\n"); !strings.Contains(refused, `"hidden/new" lies in what was not in the view`) {
+		t.Errorf("refused: %s", refused)
+	}
+	same(t, p.reads(filepath.Join(p.Root, "hidden")), map[string]string{"secret": "644 s"})
+}
+
+func TestPermissionsOfAHardLinkedFileStay(t *testing.T) {
+	p := in(t, map[string]string{"a": "a"})
+	p.must(p.Drop())
+	p.must(os.Link(filepath.Join(p.Root, "a"), filepath.Join(p.beside, "tool")))
+	_, err := view.Make(t.Context(), p.View, nil, nil)
+	p.must(err)
+	p.must(os.Chmod(filepath.Join(p.Tree(), "a"), 0o755))
+	if refused := p.take(); len(refused) != 1 || !strings.Contains(refused[0], "has 2 hard links") {
+		t.Errorf("refused: %q", refused)
+	}
+	if got := p.reads(p.beside)["tool"]; got != "644 a" {
+		t.Errorf("the other name: %q", got)
 	}
 }

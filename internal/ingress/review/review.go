@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/takeover"
 	"github.com/reeve-gate/reeve/internal/view"
+	"github.com/reeve-gate/reeve/internal/view/shown"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -39,6 +42,20 @@ type Desk struct {
 	Home     string
 	Profile  string
 }
+
+// Sweep removes the views that a kill left with no session that knows of them:
+// those below folders without the file record beside them.
+func Sweep(folders, record string) {
+	all, _ := filepath.Glob(filepath.Join(folders, Folder))
+	for _, dir := range all {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), record)); errors.Is(err, fs.ErrNotExist) {
+			_ = view.View{Folder: dir}.Drop()
+		}
+	}
+}
+
+// Folder is a session's view, in the session's own folder.
+const Folder = "view"
 
 // Refuses says why a run that asks for a view cannot have one.
 func Refuses(r wire.Run, wall string) error {
@@ -64,7 +81,7 @@ func Make(ctx context.Context, plan jail.Plan, folder string) (*view.View, []str
 	if _, err := viewed.Through(plan, v.Tree()); err != nil {
 		return nil, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
-	made, err := view.Make(ctx, v, viewed.Guarded(plan))
+	made, err := view.Make(ctx, v, viewed.Guarded(plan), viewed.Hidden(plan))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,7 +204,7 @@ func (d *Desk) Look(ctx context.Context, one string, v view.View, paths []string
 	}
 	var text bytes.Buffer
 	if show {
-		err = v.Diff(&text, chosen, d.Show)
+		err = shown.Diff(ctx, v, &text, chosen, d.Show)
 	}
 	return told, text.Bytes(), err
 }

@@ -305,6 +305,7 @@ func (d *Door) Adopt() {
 			os.RemoveAll(folder)
 		}
 	}
+	review.Sweep(d.Folder("*"), recordFile)
 	folders, err := filepath.Glob(filepath.Join(d.Folder("*"), recordFile))
 	if err != nil {
 		d.Log("look for sessions: %v", err)
@@ -484,6 +485,14 @@ func (r *runs) end(k *kept, end attach.End, lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k.rec.End, k.rec.Receipt = &end, lines
+}
+
+// ended takes a session in that ran to its end with the caller's own streams.
+func (r *runs) ended(k *kept, code int, at time.Time, lines []string) error {
+	r.put(k)
+	r.end(k, attach.End{Code: code, At: at.UTC()}, slices.Clone(lines))
+	r.close(k)
+	return k.rec.save(k.folder)
 }
 
 // close says that a session's end was dealt with.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/reeve-gate/reeve"
-	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/review"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -17,16 +16,13 @@ import (
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
-// viewFolder is a session's view, in the session's own folder.
-const viewFolder = "view"
-
 // ownView makes a view of a session's workspace and lays the run over it.
 func (d *Door) ownView(ctx context.Context, one session.Session, lay *layout.Layout, env []string) (*view.View, []string, error) {
 	plan, _, err := d.Plan(one, *lay, env, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	v, notes, err := review.Make(ctx, plan, filepath.Join(d.Folder(one.ID), viewFolder))
+	v, notes, err := review.Make(ctx, plan, filepath.Join(d.Folder(one.ID), review.Folder))
 	if err == nil {
 		lay.View = v.Tree()
 	}
@@ -45,19 +41,19 @@ func (d *Door) runInView(ctx context.Context, one session.Session, r wire.Run, r
 		return wire.Ran{}, err
 	}
 	k := d.newKept(one, record{Layout: lay, View: v, Notes: notes})
+	if err := k.rec.save(k.folder); err != nil { // or a daemon that is killed meanwhile would lose it
+		return wire.Ran{}, errors.Join(err, v.Drop())
+	}
 	ran, runErr := run(v)
 	stays, lines := review.Leave(v, short(one.ID))
 	if runErr == nil && !r.NoReceipt {
 		ran.Receipt = slices.Concat(ran.Receipt, notes, lines)
 	}
-	if !stays {
+	if ran.Review = stays; !stays {
+		dropRecord(k.folder)
 		return ran, runErr
 	}
-	ran.Review = true
-	d.runs.put(k)
-	d.runs.end(k, attach.End{Code: ran.Code, At: d.Now().UTC()}, slices.Clone(ran.Receipt))
-	d.runs.close(k)
-	return ran, errors.Join(runErr, k.rec.save(k.folder))
+	return ran, errors.Join(runErr, d.runs.ended(k, ran.Code, d.Now(), ran.Receipt))
 }
 
 // claim finds a session that has ended and whose view is kept, and keeps every

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
-	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/checkout"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
@@ -187,10 +186,7 @@ func (d *Door) runInTree(ctx context.Context, one session.Session, r wire.Run, t
 	if !stays {
 		return ran, runErr
 	}
-	d.runs.put(k)
-	d.runs.end(k, attach.End{Code: ran.Code, At: d.Now().UTC()}, slices.Concat(ran.Receipt))
-	d.runs.close(k)
-	return ran, errors.Join(runErr, k.rec.save(k.folder))
+	return ran, errors.Join(runErr, d.runs.ended(k, ran.Code, d.Now(), ran.Receipt))
 }
 
 // tree finds a session that has ended and whose checkout is kept.

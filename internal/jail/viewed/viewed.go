@@ -46,6 +46,18 @@ func Guarded(p jail.Plan) []string {
 	return out
 }
 
+// Hidden are the paths below the workspace, from it, that the run does not see:
+// a view of it lacks them, so that no later run that knows less of them does.
+func Hidden(p jail.Plan) []string {
+	var out []string
+	for _, path := range p.Mask {
+		if rel, err := filepath.Rel(p.Workspace, path); err == nil && filepath.IsLocal(rel) {
+			out = append(out, rel)
+		}
+	}
+	return out
+}
+
 // Through shows dir, a view of the workspace (package view), in its place. The
 // workspace itself must not be reached by another way.
 func Through(p jail.Plan, dir string) (jail.Plan, error) {

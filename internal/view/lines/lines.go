@@ -10,7 +10,7 @@ type Edit struct {
 
 // maxSteps bounds how many lines may differ between two files before the
 // search for what they share is given up.
-const maxSteps = 1000
+const maxSteps = 400
 
 // Edits is the shortest way from a to b (Myers 1986); where it is longer than
 // maxSteps, everything between the common beginning and end is replaced.

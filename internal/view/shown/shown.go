@@ -1,79 +1,38 @@
-package view
+// Package shown writes the changes of a view for a person ([Diff]), within
+// bounds on what is read, compared and written.
+package shown
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/safepath/beneath"
+	"github.com/reeve-gate/reeve/internal/view"
 	edit "github.com/reeve-gate/reeve/internal/view/lines"
 )
 
 // Bounds on what is shown.
 const (
-	maxText  = 1 << 20 // bytes of a file that is compared line by line
-	maxShown = 2_000   // lines of one file
-	maxDiff  = 20_000  // lines in all
-	maxLine  = 1_000   // bytes of one line
-	around   = 3       // lines of context
+	maxText  = 512 << 10 // bytes of a file that is compared line by line
+	maxBytes = 32 << 20  // of all files
+	maxShown = 2_000     // lines of one file
+	maxDiff  = 20_000    // lines in all
+	maxLine  = 1_000     // bytes of one line
+	around   = 3         // lines of context
 )
-
-// Name is a path as one line can show it: with quotation marks where a
-// character in it is not plain.
-func Name(p string) string {
-	plain := utf8.ValidString(p) && !strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == '"' || r == '\\' })
-	if plain && strings.TrimSpace(p) == p {
-		return p
-	}
-	return strconv.Quote(p)
-}
-
-// Line says in one line what a change does.
-func (c Change) Line() string {
-	s := fmt.Sprintf("%-8s %s", c.Kind, Name(c.Path))
-	switch {
-	case c.Kind == Mode:
-		s += fmt.Sprintf(" (%04o, was %04o)", perm(c.Is), perm(c.Was))
-	case c.Kind == Deleted:
-		s += " (" + sort(c.Was) + ")"
-	case c.Is&fs.ModeSymlink != 0:
-		s += " -> " + Name(c.Link)
-	default:
-		s += fmt.Sprintf(" (%s, %04o)", sort(c.Is), perm(c.Is))
-	}
-	if c.Kind == Modified && c.Was.Type() != c.Is.Type() {
-		s += ", was a " + sort(c.Was)
-	}
-	if c.Held != "" {
-		s += ": held back, it " + c.Held
-	}
-	return s
-}
-
-func sort(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "directory"
-	case m&fs.ModeSymlink != 0:
-		return "symbolic link"
-	case m.IsRegular():
-		return "file"
-	}
-	return "special file"
-}
 
 // Diff writes the changes for a person, within bounds. show masks secrets in a
 // text and makes what steers a terminal visible; a file goes through it as a
 // whole, before it is cut into lines. A line that begins with "=== " is never
 // one of a file's.
-func (v View) Diff(to io.Writer, changes []Change, show func(string) string) error {
+func Diff(ctx context.Context, v view.View, to io.Writer, changes []view.Change, show func(string) string) error {
 	root, err := beneath.Open(v.Root)
 	if err != nil {
 		return err
@@ -85,29 +44,33 @@ func (v View) Diff(to io.Writer, changes []Change, show func(string) string) err
 	}
 	defer tree.Close()
 	w := bufio.NewWriter(to)
-	left := maxDiff
+	left, read := maxDiff, 0
 	for _, c := range changes {
-		if left <= 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if left <= 0 || read > maxBytes {
 			fmt.Fprintln(w, "=== more than is shown at once: name files or directories to see them")
 			break
 		}
 		fmt.Fprintln(w, "=== "+show(c.Line()))
 		left--
-		if c.Kind == Mode || c.Is&fs.ModeSymlink != 0 && !c.Was.IsRegular() || c.Is.IsDir() && !c.Was.IsRegular() || c.Kind == Deleted && !c.Was.IsRegular() {
+		if c.Kind == view.Mode || c.Is&fs.ModeSymlink != 0 && !c.Was.IsRegular() || c.Is.IsDir() && !c.Was.IsRegular() || c.Kind == view.Deleted && !c.Was.IsRegular() {
 			continue
 		}
 		if safepath.Credential("/" + c.Path) {
 			fmt.Fprintln(w, "=== its content is not shown: it is a credential by its name")
 			continue
 		}
-		a, aText := side(root, c.Path, c.Kind != Added && c.Was.IsRegular())
-		b, bText := side(tree, c.Path, c.Kind != Deleted && c.Is.IsRegular())
+		a, aText := side(root, c.Path, c.Kind != view.Added && c.Was.IsRegular())
+		b, bText := side(tree, c.Path, c.Kind != view.Deleted && c.Is.IsRegular())
 		if !aText || !bText {
 			fmt.Fprintln(w, "=== binary, or too large to be shown")
 			continue
 		}
+		read += len(a) + len(b)
 		n := hunks(w, split(show(a)), split(show(b)), min(left, maxShown))
-		if left -= n; n == 0 && c.Kind == Modified {
+		if left -= n; n == 0 && c.Kind == view.Modified {
 			fmt.Fprintln(w, "=== nothing that is shown differs: a masked value, or the end of the last line")
 		}
 	}
