@@ -148,21 +148,8 @@ func (r *reviewer) apply(told wire.Reviewed, paths []string) error {
 // showReview prints what a view changes to out. The daemon has masked it and
 // made visible what would steer a terminal.
 func showReview(env *cmdEnv, c *client.Client, w wire.Review, out io.Writer) (wire.Reviewed, error) {
-	r, to, err := os.Pipe()
-	if err != nil {
-		return wire.Reviewed{}, err
-	}
-	shown := make(chan error, 1)
-	go func() {
-		_, err := io.Copy(out, r)
-		r.Close()
-		shown <- err
-	}()
-	told, err := c.Review(context.Background(), w, to)
-	to.Close()
-	if copied := <-shown; err == nil {
-		err = copied
-	}
+	var told wire.Reviewed
+	err := piped(out, func(to *os.File) (err error) { told, err = c.Review(context.Background(), w, to); return err })
 	if err != nil {
 		return told, err
 	}
@@ -173,6 +160,27 @@ func showReview(env *cmdEnv, c *client.Client, w wire.Review, out io.Writer) (wi
 		}
 	}
 	return told, nil
+}
+
+// piped lets say write into a pipe that is shown on out: what an agent wrote
+// reaches a terminal as text and not as what steers it.
+func piped(out io.Writer, say func(to *os.File) error) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	shown := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(out, r)
+		r.Close()
+		shown <- err
+	}()
+	err = say(w)
+	w.Close()
+	if copied := <-shown; err == nil {
+		err = copied
+	}
+	return err
 }
 
 func writeApplied(w io.Writer, done wire.Applied, ref string) {

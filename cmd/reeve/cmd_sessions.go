@@ -377,29 +377,13 @@ func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, after *<-chan []byte
 	return end.Code
 }
 
-// sessionsDiff prints a session's work. git writes it into a pipe, so that
-// what an agent wrote reaches a terminal as text and not as what steers it.
+// sessionsDiff prints a session's work, as git writes it.
 func sessionsDiff(env *cmdEnv, c *client.Client, args []string) int {
 	id, code, ok := oneName(env, flags(env, "sessions diff"), args)
 	if !ok {
 		return code
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return fail(env, err)
-	}
-	shown := make(chan error, 1)
-	go func() {
-		_, err := io.Copy(env.Stdout, r)
-		r.Close()
-		shown <- err
-	}()
-	err = c.Diff(context.Background(), id, w)
-	w.Close()
-	if copied := <-shown; err == nil {
-		err = copied
-	}
-	if err != nil {
+	if err := piped(env.Stdout, func(to *os.File) error { return c.Diff(context.Background(), id, to) }); err != nil {
 		return fail(env, err)
 	}
 	return reeve.ExitOK
