@@ -144,7 +144,7 @@ mcp/methods      pure part  :
 mcp/results      part       : mcp/message
 mcp/talk         part       : reeve mcp/message mcp/methods mcp/upstream
 mcp/standing     part       : reeve tool/server mcp/catalog mcp/classify mcp/finding mcp/packages mcp/pins mcp/servers
-mcp/programs     part       : durable jail jail/guest mcp/pipes mcp/servers mcp/upstream permit
+mcp/programs     part       : durable jail jail/guest mcp/packages mcp/pipes mcp/servers mcp/upstream permit
 mcp/edge         net part   : mcp/message mcp/talk mcp/upstream
 mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 

@@ -22,5 +22,6 @@ func atDesk(env *cmdEnv, do func(*roster.Desk) int) int {
 		return fail(env, fmt.Errorf("find this program's own path: %w", err))
 	}
 	return do(&roster.Desk{Stdout: env.Stdout, Stderr: env.Stderr, Dir: env.Dir, Getenv: env.Getenv, Exit: exitCode, Program: program,
-		Client: func() (roster.Keeper, error) { return dial(env) }, Terminal: func() *os.File { return seat(env) }})
+		Client: func() (roster.Keeper, error) { return dial(env) }, Terminal: func() *os.File { return seat(env) },
+		Contained: func(dir string, args []string) int { at := *env; at.Dir = dir; return cmdRun(&at, args) }})
 }

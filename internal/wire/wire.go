@@ -422,12 +422,13 @@ type Trust struct {
 
 // Servers changes which MCP servers there are, or what of one is trusted.
 type Servers struct {
-	Do     string         `json:"do"` // add, remove, enable, disable, amend, trust, say
+	Do     string         `json:"do"` // add, remove, enable, disable, trust, say, pin, unpin
 	Server string         `json:"server"`
-	Entry  jsontext.Value `json:"entry,omitzero"` // of add and amend: as mcp.json has it
+	Entry  jsontext.Value `json:"entry,omitzero"` // of add: as mcp.json has it
 	Only   []string       `json:"only,omitzero"`  // of trust: these definitions alone
 	Seen   string         `json:"seen,omitzero"`  // of trust: Inspected.Seen, so that nothing else is accepted
 	Tool   string         `json:"tool,omitzero"`  // of say
+	Dir    string         `json:"dir,omitzero"`   // of pin: where npm has installed its package
 	Class  string         `json:"class,omitzero"` // of say: read, write, destructive, denied; empty takes it back
 }
 

@@ -38,16 +38,17 @@ type Desk struct {
 	Dir            string // working directory, absolute
 	Getenv         func(string) string
 	Client         func() (Keeper, error)
-	Terminal       func() *os.File // where the person's answer is read; nil = nobody can be asked
-	Exit           func(error) int // the exit code of an error
-	Program        string          // the absolute path of reeve
+	Terminal       func() *os.File                     // where the person's answer is read; nil = nobody can be asked
+	Exit           func(error) int                     // the exit code of an error
+	Program        string                              // the absolute path of reeve
+	Contained      func(dir string, args []string) int // reeve run in a directory: its exit code
 }
 
 // Run carries out one command, what stands after reeve mcp, and gives its exit
 // code.
 func (d *Desk) Run(args []string) int {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usage(d, "mcp takes one of serve, add, import, ls, inspect, trust, enable, disable, rm; reeve help mcp tells more")
+		return usage(d, "mcp takes one of serve, add, import, ls, inspect, trust, pin, enable, disable, rm; reeve help mcp tells more")
 	}
 	return verbs[args[0]](d, args[1:])
 }

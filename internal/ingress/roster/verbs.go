@@ -27,6 +27,7 @@ reeve mcp import --from claude|claude-desktop|cursor|vscode|codex|gemini|gaia [F
 reeve mcp ls [--json]
 reeve mcp inspect SERVER [--offline] [--json]
 reeve mcp trust SERVER [TOOL]... [--as read|write|destructive|denied|unset] [--yes]
+reeve mcp pin SERVER [--forget] [--yes]
 reeve mcp enable SERVER
 reeve mcp disable SERVER
 reeve mcp rm SERVER`
@@ -39,11 +40,13 @@ inspect starts the server in its boundary, unless --offline, and shows everythin
 
 trust shows the same and accepts it: from then on the server's own word that a tool only reads counts, and whatever changes is held back until you accept that too. With tools it accepts those alone. --as says yourself what a tool is, for the very definition that it has now; unset takes that back. Until a server is trusted every tool of it asks.
 
+pin locks the package that a server is started from: npm installs it once, in the boundary, without running a script of it, and holds every file to the registry's digest. The copy is Reeve's own, and the server is started from it until you pin it again; --forget starts it by its runner again. Packages of other registries cannot be locked here, and images are locked by their digest.
+
 Adding, changing and trusting need a person at a terminal and are recorded.`
 
 // verbs are the words after reeve mcp that concern the servers.
 var verbs = map[string]func(*Desk, []string) int{
-	"add": mcpAdd, "import": mcpImport, "ls": mcpList, "inspect": mcpInspect, "trust": mcpTrust,
+	"add": mcpAdd, "import": mcpImport, "ls": mcpList, "inspect": mcpInspect, "trust": mcpTrust, "pin": mcpPin,
 	"enable":  func(d *Desk, args []string) int { return mcpSwitch(d, "enable", args) },
 	"disable": func(d *Desk, args []string) int { return mcpSwitch(d, "disable", args) },
 	"rm":      func(d *Desk, args []string) int { return mcpSwitch(d, "remove", args) },

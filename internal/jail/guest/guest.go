@@ -26,6 +26,7 @@ import (
 // Guest is what a person granted one program.
 type Guest struct {
 	Own   string   // its folder, below one of [jail.Place.State]; inside it stands at Home
+	Pack  string   // the tree of its package, below one of [jail.Place.State], which is shown to it in its own place, read-only; empty = none
 	Dir   string   // working directory: empty = its folder, else one of Read or Write, or below
 	Read  []string // directories and files that are shown to it
 	Write []string // directories that it may change, protected as a workspace is
@@ -50,7 +51,7 @@ func (g Guest) Plan(at jail.Place) (jail.Plan, error) {
 	fail := func(err error) (jail.Plan, error) {
 		return jail.Plan{}, fmt.Errorf("plan the boundary of a server: %w", err)
 	}
-	own, err := g.own(at)
+	own, err := below(at, "its own folder", g.Own)
 	if err != nil {
 		return fail(err)
 	}
@@ -58,9 +59,17 @@ func (g Guest) Plan(at jail.Place) (jail.Plan, error) {
 	if err != nil {
 		return fail(err)
 	}
+	expose := []jail.Expose{{From: own, To: Home, Write: true}}
+	if g.Pack != "" {
+		pack, err := below(at, "its package", g.Pack)
+		if err != nil {
+			return fail(err)
+		}
+		expose = append(expose, jail.Expose{From: pack, To: pack})
+	}
 	strict := jail.Profile{Name: "server", ReadOnly: true, WholeGit: true, NoUnix: true}
 	plan, err := strict.Plan(jail.Place{Workspace: at.Workspace, Home: at.Home, State: at.State, Quarantine: at.Quarantine},
-		jail.Options{Write: g.Write, Net: &g.Net, Limits: g.Limits, Expose: []jail.Expose{{From: own, To: Home, Write: true}}})
+		jail.Options{Write: g.Write, Net: &g.Net, Limits: g.Limits, Expose: expose})
 	if err != nil {
 		return jail.Plan{}, err
 	}
@@ -88,18 +97,18 @@ func (g Guest) Plan(at jail.Place) (jail.Plan, error) {
 	return plan, nil
 }
 
-// own is the guest's folder.
-func (g Guest) own(at jail.Place) (string, error) {
-	own, err := tree.CanonicalDir(g.Own)
+// below is a directory of the guest's, which lies among reeve's own.
+func below(at jail.Place, what, dir string) (string, error) {
+	own, err := tree.CanonicalDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("its own folder: %w", err)
+		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	for _, d := range at.State {
 		if real, err := tree.Canonical(d); err == nil && real != own && tree.Within(real, own) {
 			return own, nil
 		}
 	}
-	return "", fmt.Errorf("its own folder %s does not lie below one of reeve's own directories", own)
+	return "", fmt.Errorf("%s %s does not lie below one of reeve's own directories", what, own)
 }
 
 // shown are the places that it may read.

@@ -141,3 +141,22 @@ func TestTheProgramOfAServerIsFoundInItsOwnPath(t *testing.T) {
 		}
 	}
 }
+
+// TestAServersPackageIsShownReadOnly: the tree that was locked, and nothing else
+// of Reeve's own, in the place where it is.
+func TestAServersPackageIsShownReadOnly(t *testing.T) {
+	at, own := place(t)
+	pack := filepath.Join(filepath.Dir(own), "packages")
+	if err := os.Mkdir(pack, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := Guest{Own: own, Pack: pack}.Plan(at)
+	if err != nil || len(plan.Expose) != 2 || plan.Expose[1] != (jail.Expose{From: pack, To: pack}) {
+		t.Errorf("expose %+v, %v", plan.Expose, err)
+	}
+	for _, wrong := range []string{at.Home, at.State[0], filepath.Join(own, "none")} {
+		if plan, err := (Guest{Own: own, Pack: wrong}).Plan(at); err == nil {
+			t.Errorf("a package in %s: %+v", wrong, plan.Expose)
+		}
+	}
+}

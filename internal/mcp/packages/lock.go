@@ -94,3 +94,38 @@ func (p *locked) check(path string) error {
 	}
 	return nil
 }
+
+// ProgramOf is the program of a package that a launch starts, by its manifest
+// (package.json): the one that was named, else the one that is called as the
+// package is, else the only one (npm 11, npx).
+func (l *Launch) ProgramOf(manifest []byte) (string, error) {
+	var doc struct {
+		Bin  jsontext.Value            `json:"bin"`
+		Rest map[string]jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(manifest, &doc); err != nil {
+		return "", fmt.Errorf("the manifest of %s cannot be read: %w", l.Name, err)
+	}
+	own := l.Name[strings.LastIndexByte(l.Name, '/')+1:]
+	all := map[string]string{}
+	var one string
+	switch {
+	case json.Unmarshal(doc.Bin, &one) == nil:
+		all[own] = one
+	case json.Unmarshal(doc.Bin, &all) != nil:
+		return "", fmt.Errorf("%s has no program", l.Name)
+	}
+	names := slices.Sorted(maps.Keys(all))
+	want := l.Program
+	switch _, same := all[own]; {
+	case want != "":
+	case same:
+		want = own
+	case len(names) == 1:
+		want = names[0]
+	}
+	if _, there := all[want]; !there || want == "." || want == ".." || strings.ContainsAny(want, "/\\\x00") {
+		return "", fmt.Errorf("which of the programs of %s is meant cannot be told: %q", l.Name, names)
+	}
+	return want, nil
+}

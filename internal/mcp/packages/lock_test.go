@@ -60,3 +60,30 @@ func FuzzReadLock(f *testing.F) {
 		}
 	})
 }
+
+func TestTheProgramOfAPackageIsTheOneThatIsMeant(t *testing.T) {
+	for _, c := range []struct{ line, manifest, want string }{
+		{"npx @a/b", `{"bin":"x.js"}`, "b"}, {"npx @a/b", `{"bin":{"b":"x.js","c":"y.js"}}`, "b"}, {"npx @a/b", `{"bin":{"only":"x.js"}}`, "only"},
+		{"npx -p @a/b c", `{"bin":{"b":"x.js","c":"y.js"}}`, "c"}, {"npx -p @a/b d", `{"bin":{"b":"x.js"}}`, ""}, {"npx @a/b", `{"bin":{"c":"x","d":"y"}}`, ""},
+		{"npx @a/b", `{}`, ""}, {"npx @a/b", `{"bin":{"..":"x"}}`, ""}, {"npx @a/b", `{"bin":{"../x":"x"}}`, ""}, {"npx @a/b", `{`, ""}, {"npx @a/b", `{"bin":{}}`, ""},
+	} {
+		words := strings.Fields(c.line)
+		l := Of(words[0], words[1:])
+		if got, err := l.ProgramOf([]byte(c.manifest)); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s, %s: %q, %v", c.line, c.manifest, got, err)
+		}
+	}
+}
+
+func TestWhatCannotBeLockedIsSaid(t *testing.T) {
+	for line, can := range map[string]bool{
+		"npx x": true, "npm exec x@1.0.0": true, "pnpm dlx x": true, "bunx x": true, "uvx x": false, "docker run x": false, "deno run npm:x": false, "node x": false,
+		"npx -p x -p y z": false, "npx --registry=https://evil.example x": false, "npx github:a/b": false, "sh -c x": false,
+	} {
+		words := strings.Fields(line)
+		l := Of(words[0], words[1:])
+		if why := l.Lockable(); (why == "") != can {
+			t.Errorf("%s: %q", line, why)
+		}
+	}
+}

@@ -84,6 +84,28 @@ func (l *Launch) Verified(lock Lock) bool {
 	return lock.Integrity != "" && lock.Name == l.Name && lock.Version != "" && (l.Version == "" || !l.Exact || l.Version == lock.Version)
 }
 
+// Lockable says why a package cannot be locked here, or "".
+func (l *Launch) Lockable() string {
+	switch {
+	case l.Unclear != "":
+		return "its package cannot be told: " + l.Unclear
+	case l.Registry == Local:
+		return "it is a program of this machine, and no package of a registry"
+	case l.Registry == OCI:
+		return "an image is locked by its digest; name it as " + l.Name + "@sha256:..."
+	case l.Registry != NPM || strings.HasPrefix(l.Runner, "deno"):
+		return "only packages of npm are locked, and this one comes through " + l.Runner + "; name an exact version"
+	case len(l.More) > 0:
+		return "it is installed with other packages beside it"
+	}
+	for _, n := range l.Notes {
+		if strings.HasSuffix(n, otherRegistry) {
+			return "it comes from a registry of its own choice"
+		}
+	}
+	return ""
+}
+
 // Tell says in words what is known of where a server comes from, one line each.
 func (l *Launch) Tell(lock *Lock) []string {
 	var lines []string

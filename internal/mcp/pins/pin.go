@@ -46,6 +46,8 @@ type Package struct {
 	Name      string `json:"name,omitzero"`
 	Version   string `json:"version,omitzero"`
 	Integrity string `json:"integrity,omitzero"` // as the registry says it: sha512-..., sha256:...
+	Tree      string `json:"tree,omitzero"`      // digest of the lock file, with everything below it
+	Program   string `json:"program,omitzero"`   // the one of its programs that the server is
 }
 
 // Kind is what a definition is of.

@@ -19,6 +19,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/guest"
+	"github.com/reeve-gate/reeve/internal/mcp/packages"
 	"github.com/reeve-gate/reeve/internal/mcp/pipes"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
@@ -34,6 +35,10 @@ type Yard struct {
 	Limits  jail.Limits
 	Show    func(string) string // masks a line, and makes it visible
 	Running func(jail.Process)  // told of each that was started
+
+	// Installed is where the package of a server is kept and its program below
+	// that; "" where it is started as its settings say.
+	Installed func(server string) (dir, program string, err error)
 
 	// Way is the network by rule of one server: what serves its listener, and
 	// what ends it.
@@ -114,7 +119,7 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 	for name, value := range s.Env {
 		env = append(env, name+"="+value)
 	}
-	path, show, err := guest.Program(s.Command, env)
+	path, show, pack, args, err := y.program(s, env)
 	if err != nil {
 		return jail.Plan{}, nil, err
 	}
@@ -138,7 +143,7 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 			*l.to = *l.own
 		}
 	}
-	of := guest.Guest{Own: folder, Dir: s.Dir, Read: append(place(guard.Read), show...), Write: place(guard.Write), Env: env, Limits: limits,
+	of := guest.Guest{Own: folder, Pack: pack, Dir: s.Dir, Read: append(place(guard.Read), show...), Write: place(guard.Write), Env: env, Limits: limits,
 		Net: map[servers.Net]jail.NetMode{servers.NetNone: jail.NetNone, servers.NetHosts: jail.ProxiedNetwork, servers.NetOpen: jail.UnrestrictedNetwork}[guard.Net]}
 	if of.Dir == "" && slices.Contains(slices.Concat(guard.Read, guard.Write), ".") {
 		of.Dir = workspace
@@ -146,7 +151,22 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 	at := y.Place
 	at.Workspace = workspace
 	plan, err := of.Plan(at)
-	return plan, append([]string{path}, s.Args...), err
+	return plan, append([]string{path}, args...), err
+}
+
+// program is what is started for a server: its package where that was locked,
+// else what its settings name.
+func (y *Yard) program(s *servers.Server, env []string) (path string, show []string, pack string, args []string, err error) {
+	dir, program, err := y.Installed(s.Name)
+	if err != nil {
+		return "", nil, "", nil, err
+	}
+	if dir != "" {
+		l := packages.Of(s.Command, s.Args)
+		return filepath.Join(dir, program), nil, dir, l.Args, nil
+	}
+	path, show, err = guest.Program(s.Command, env)
+	return path, show, "", s.Args, err
 }
 
 // journal keeps what a server prints beside its messages, masked, in one file

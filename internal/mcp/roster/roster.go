@@ -42,6 +42,7 @@ import (
 type Roster struct {
 	File  string // mcp.json
 	Judge *standing.Judge
+	Store string // where the packages of servers are kept
 	Mask  func(string) string
 	Now   func() time.Time
 
@@ -59,12 +60,10 @@ func (r *Roster) Do(c wire.Servers) (string, error) {
 		return r.remove(c)
 	case "enable", "disable":
 		return r.edit(c, func(src []byte) ([]byte, error) { return servers.Switch(r.File, src, c.Server, c.Do == "enable") })
-	case "amend":
-		e, err := entry(c)
-		if err != nil {
-			return "", err
-		}
-		return r.edit(c, func(src []byte) ([]byte, error) { return servers.Amend(r.File, src, c.Server, e.Command, e.Args) })
+	case "pin":
+		return r.pin(c)
+	case "unpin":
+		return "", r.unpin(c.Server)
 	case "trust":
 		return r.trust(c)
 	case "say":
@@ -106,6 +105,9 @@ func (r *Roster) remove(c wire.Servers) (string, error) {
 	told, err := r.edit(c, func(src []byte) ([]byte, error) { return servers.Take(r.File, src, c.Server) })
 	if err != nil {
 		return "", err
+	}
+	if err := os.RemoveAll(r.store(c.Server)); err != nil {
+		return "", fmt.Errorf("remove its package: %w", err)
 	}
 	return told, r.Judge.Pins.Forget(c.Server)
 }

@@ -90,25 +90,6 @@ func Switch(name string, src []byte, server string, on bool) ([]byte, error) {
 	})
 }
 
-// Amend gives a server another command and other arguments, and leaves the
-// rest of its settings.
-func Amend(name string, src []byte, server, command string, args []string) ([]byte, error) {
-	if err := has(name, src, server); err != nil {
-		return nil, err
-	}
-	return edited(name, src, func(src []byte) ([]byte, error) {
-		src, err := jsonc.Set(src, []string{key, server}, "command", command)
-		if err != nil {
-			return nil, err
-		}
-		raw, err := json.Marshal(args)
-		if err != nil {
-			return nil, err
-		}
-		return jsonc.Set(src, []string{key, server}, "args", jsonc.Raw(raw))
-	})
-}
-
 func has(name string, src []byte, server string) error {
 	set, err := Parse(name, src)
 	if err != nil {

@@ -58,7 +58,11 @@ func (j *Judge) Seen(o *catalog.Offer, now time.Time) error {
 		if p != nil && !p.When.IsZero() {
 			return p, nil
 		}
-		return pins.First(p, o.Hash, o, pins.Package{}, now), nil
+		var pkg pins.Package // locked before it was seen, with the same settings
+		if p != nil && p.Settings == o.Hash {
+			pkg = p.Package
+		}
+		return pins.First(p, o.Hash, o, pkg, now), nil
 	})
 }
 

@@ -70,7 +70,7 @@ func (t *Tool) Spec() tool.Spec {
 	return tool.Spec{Name: Name, Source: "native", Tier: reeve.TierWrite, Class: tool.ClassOther,
 		Description: "Change which MCP servers there are and what of them is trusted; a person's alone, with reeve mcp.",
 		Schema: `{"type":"object","additionalProperties":false,"required":["do","server"],"properties":{
-			"do":{"type":"string","enum":["add","remove","enable","disable","amend","trust","say"]},"server":{"type":"string"},
+			"do":{"type":"string","enum":["add","remove","enable","disable","trust","say","pin","unpin"]},"server":{"type":"string"},
 			"argv":{"type":"array","items":{"type":"string"}},"url":{"type":"string"},"env":{"type":"array","items":{"type":"string"}},
 			"only":{"type":"array","items":{"type":"string"}},"tool":{"type":"string"},"class":{"type":"string"},"seen":{"type":"string"}}}`}
 }
