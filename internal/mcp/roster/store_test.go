@@ -93,8 +93,10 @@ func TestATreeThatIsNoPackagesIsRefused(t *testing.T) {
 		"no integrity": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte(`{"lockfileVersion":3,"packages":{"node_modules/@playwright/mcp":{"version":"1.2.3"}}}`), 0o644)
 		},
-		"no lock":     func(dir string) error { return os.Remove(filepath.Join(dir, "package-lock.json")) },
-		"no manifest": func(dir string) error { return os.Remove(filepath.Join(dir, "node_modules/@playwright/mcp/package.json")) },
+		"no lock": func(dir string) error { return os.Remove(filepath.Join(dir, "package-lock.json")) },
+		"no manifest": func(dir string) error {
+			return os.Remove(filepath.Join(dir, "node_modules/@playwright/mcp/package.json"))
+		},
 		"a link out":  func(dir string) error { return os.Symlink("../../../etc/passwd", filepath.Join(dir, "node_modules/x")) },
 		"a link away": func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "node_modules/x")) },
 		"no program": func(dir string) error {
