@@ -73,6 +73,8 @@ type Store struct {
 	newID    func() string
 	maxCalls int
 
+	first sync.Mutex // held while a client's session is looked for and begun, so that it is one
+
 	mu      sync.Mutex // guards what follows and every *live in it
 	all     map[string]*live
 	foreign map[string]string // client + "\x00" + foreign id → session id
@@ -208,16 +210,31 @@ func (s *Store) drop(id string) {
 }
 
 // ForClient returns the session of (client, foreign id), new on first sight
-// with what one says of it.
+// with what one says of it. Calls that come together have the same one: what one
+// of them reads counts for the others.
 func (s *Store) ForClient(one Session, home string) (Session, error) {
-	s.mu.Lock()
-	if l := s.all[s.foreign[one.Client+"\x00"+one.Foreign]]; l != nil {
-		defer s.mu.Unlock()
-		return l.Session, nil
+	if known, ok := s.ofClient(one); ok {
+		return known, nil
 	}
+	s.first.Lock()
+	defer s.first.Unlock()
+	if known, ok := s.ofClient(one); ok {
+		return known, nil
+	}
+	s.mu.Lock()
 	one.Taint = one.Taint.Join(s.ended[one.Client+"\x00"+one.Foreign].taint)
 	s.mu.Unlock()
 	return s.Create(one, home)
+}
+
+// ofClient finds a client's session that has begun.
+func (s *Store) ofClient(one Session) (Session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.all[s.foreign[one.Client+"\x00"+one.Foreign]]; l != nil {
+		return l.Session, true
+	}
+	return Session{}, false
 }
 
 // Workspace makes a session's root of dir: absolute, every link resolved, a
