@@ -213,6 +213,10 @@ func (g guard) modules(dir string, depth int) {
 	}
 }
 
+// ConfiguredPaths are configuredPaths of a repository for who takes over what
+// was changed in a copy of it.
+func ConfiguredPaths(gitDir string) []string { return configuredPaths(gitDir) }
+
 // configuredPaths are the files and directories that a git directory's
 // configuration names for git to execute or include, where they lie in the
 // working tree: core.hooksPath and include.path.

@@ -165,11 +165,11 @@ git diff --cached --no-ext-diff --no-textconv --no-color "$1"`, []string{c.Base}
 
 // Merge brings a checkout's work into the branch that the person began from,
 // which must be checked out in their working tree: by moving it forward, or by
-// a merge. What was not committed is committed first. steers says of a name in
-// a path whether it would steer programs; work that changes such a path is
+// a merge. What was not committed is committed first. steering gives those of
+// the changed paths that would steer programs; work that changes such a path is
 // refused, since a person has to look at it. What the work changes is asked of
 // the person's own repository, when it has fetched it, and not of the checkout.
-func (c Checkout) Merge(ctx context.Context, git Git, steers func(name string) bool) (said string, err error) {
+func (c Checkout) Merge(ctx context.Context, git Git, steering func(changed []string) []string) (said string, err error) {
 	state, err := c.State(ctx, git)
 	if err != nil {
 		return "", err
@@ -187,12 +187,15 @@ git diff --no-ext-diff --no-renames --name-only "$(git merge-base HEAD "refs/ree
 	if err != nil {
 		return "", fmt.Errorf("merge %s: %w", c.Branch, err)
 	}
-	var bad []string
+	var bad, changed []string
 	for name := range strings.Lines(said) {
-		if name = strings.TrimSuffix(name, "\n"); steersAny(name, steers) {
+		if name = strings.TrimSuffix(name, "\n"); strings.HasPrefix(name, `"`) { // one that git had to quote
 			bad = append(bad, name)
+		} else {
+			changed = append(changed, path.Clean(name))
 		}
 	}
+	bad = append(bad, steering(changed)...)
 	if len(bad) > 0 {
 		return "", fmt.Errorf("%w: the work changes what steers programs (%s): look at it with reeve sessions diff, and merge it yourself: git merge refs/reeve/%s-work", reeve.ErrUsage, few(bad), c.ID)
 	}
@@ -208,19 +211,6 @@ fi`, c.Branch, c.ID)
 		return "", fmt.Errorf("merge %s: %w", c.Branch, err)
 	}
 	return strings.TrimSpace(said), nil
-}
-
-// steersAny looks at every element of a path.
-func steersAny(p string, steers func(string) bool) bool {
-	if strings.HasPrefix(p, `"`) { // a name that git had to quote
-		return true
-	}
-	for _, name := range strings.Split(path.Clean(p), "/") {
-		if steers(name) {
-			return true
-		}
-	}
-	return false
 }
 
 func few(names []string) string {

@@ -231,15 +231,60 @@ func (d *Door) Merge(ctx context.Context, ref string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := k.rec.Tree.Merge(ctx, d.git, steers)
+	said, err := k.rec.Tree.Merge(ctx, d.git, func(changed []string) []string { return steering(k.rec.Tree.Repo, changed) })
 	if err != nil {
 		return nil, err
 	}
 	return append([]string{"merged " + k.rec.Tree.Branch + " into " + k.rec.Tree.Into}, strings.Split(said, "\n")...), d.forgetTree(ctx, k)
 }
 
-// steers reports whether a name in a working tree steers programs.
-func steers(name string) bool { return name == ".git" || slices.Contains(jail.ProtectedNames(), name) }
+// steering gives those of the paths that were changed below a repository's root
+// which steer programs: by a name in them, since the repository's own
+// configuration names them (a folder of hooks, a file that is included), or as a
+// part of what git would take for a repository.
+func steering(root string, changed []string) (bad []string) {
+	configured := jail.ConfiguredPaths(filepath.Join(root, ".git"))
+	heads := map[string]bool{} // directories with a HEAD in the work
+	for _, p := range changed {
+		if filepath.Base(p) == "HEAD" {
+			heads[filepath.Dir(p)] = true
+		}
+	}
+	for _, p := range changed {
+		if steers(root, p, configured, heads) {
+			bad = append(bad, p)
+		}
+	}
+	return bad
+}
+
+// gitEntries are what makes a directory a repository, or is obeyed in one.
+var gitEntries = []string{"HEAD", "commondir", "objects", "refs", "config", "config.worktree", "hooks", "info", "modules", "worktrees"}
+
+func steers(root, p string, configured []string, heads map[string]bool) bool {
+	if slices.ContainsFunc(configured, func(c string) bool {
+		at := filepath.Join(root, p)
+		return at == c || strings.HasPrefix(at, c+"/") || strings.HasPrefix(c, at+"/")
+	}) {
+		return true
+	}
+	dir := "."
+	for name := range strings.SplitSeq(p, "/") {
+		if name == ".git" || slices.Contains(jail.ProtectedNames(), name) {
+			return true
+		}
+		if slices.Contains(gitEntries, name) {
+			if heads[dir] {
+				return true
+			}
+			if info, err := os.Lstat(filepath.Join(root, dir, "HEAD")); err == nil && !info.IsDir() {
+				return true
+			}
+		}
+		dir = filepath.Join(dir, name)
+	}
+	return false
+}
 
 // Drop forgets a session's checkout or view; one with work only where force
 // says so.
