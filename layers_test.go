@@ -65,6 +65,7 @@ scroll                      : redact
 durable                     :
 safepath/beneath            :
 safepath/repo               :
+safepath/gitdir  pure part  :
 safepath                    : reeve safepath/repo
 view/lines       pure part  :
 view                        : reeve durable safepath safepath/beneath
@@ -75,7 +76,8 @@ jail/gitconf     pure part  :
 jail/services    pure part  :
 jail/environ     pure part  :
 jail/orders      pure part  :
-jail                        : reeve permit jail/tree jail/gitconf jail/environ jail/orders jail/services
+jail/configured  part       : jail/tree jail/gitconf
+jail                        : reeve permit jail/tree jail/configured jail/environ jail/orders jail/services
 
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
@@ -157,7 +159,7 @@ ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
 ingress/outbound            : reeve netguard jail/egress tool/connect
-ingress/checkout part       : reeve
+ingress/checkout part       : reeve safepath/gitdir
 ingress/layout   part       : reeve netguard jail jail/viewed session tool/launch wire
 ingress/receipt  part       : jail jail/plant session
 ingress/window   part       : attach jail/pty localsock

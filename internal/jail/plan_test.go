@@ -225,6 +225,79 @@ func TestWhatStartsProgramsIsProtectedPresentOrNot(t *testing.T) {
 	}
 }
 
+// TestWhatGitIsToldToStartIsProtectedInEveryProfile: hooks and included files
+// outside of .git, named by the repository's, the person's or an included
+// configuration, in the repository itself, in a linked worktree, in a submodule
+// and in a part of a repository.
+func TestWhatGitIsToldToStartIsProtectedInEveryProfile(t *testing.T) {
+	h := newHouse(t)
+	text := func(path, s string) {
+		t.Helper()
+		h.put(t, path)
+		if err := os.WriteFile(filepath.Join(h.base, path), []byte(s), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.put(t, "home/work/ws/.git/HEAD", "home/work/ws/tools/hooks/pre-commit", "home/work/ws/real/hooks/x", "home/work/ws/.git/modules/sub/HEAD", "home/work/ws/part/x")
+	text("home/work/ws/.git/config", "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../inc/git\n")
+	text("home/work/ws/inc/git", "[core]\n\tattributesFile = inc/attributes\n[includeIf \"gitdir:~/x\"]\n\tpath = more\n")
+	text("home/work/ws/.git/modules/sub/config", "[core]\n\tworktree = ../../../sub\n\thooksPath = scripts\n")
+	text("home/work/ws/sub/.git", "gitdir: ../.git/modules/sub\n")
+	text("home/.gitconfig", "[include]\n\tpath = dotfiles/git\n")
+	text("home/dotfiles/git", "[core]\n\thooksPath = .hooks\n[core]\n\thooksPath = ~/work/ws/lead/hooks\n")
+	if err := os.Symlink("real", filepath.Join(h.ws, "lead")); err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []string{"agent", "build", "strict"} {
+		plan := h.plan(t, profile, Options{})
+		protect, absent := under(h.ws, plan.Protect), under(h.ws, plan.Absent)
+		for _, want := range []string{"tools/hooks", "inc/git", "real/hooks"} {
+			if !slices.Contains(protect, want) {
+				t.Errorf("%s: %s is not protected: %v", profile, want, protect)
+			}
+		}
+		for _, want := range []string{"inc/attributes", "inc/more", ".hooks", "sub/scripts", "sub/.hooks"} {
+			if !slices.Contains(absent, want) {
+				t.Errorf("%s: %s is not watched for: %v", profile, want, absent)
+			}
+		}
+		if !slices.Contains(plan.Links, Link{Path: filepath.Join(h.ws, "lead"), Target: "real"}) {
+			t.Errorf("%s: the link on the way to the hooks is not watched: %v", profile, plan.Links)
+		}
+		if slices.Contains(append(protect, absent...), "part/tools/hooks") {
+			t.Errorf("%s: hooks are looked for where git does not: %v", profile, protect)
+		}
+	}
+	// A linked worktree beside it.
+	text("home/work/wt/.git", "gitdir: "+filepath.Join(h.ws, ".git/worktrees/wt")+"\n")
+	text("home/work/ws/.git/worktrees/wt/commondir", "../..\n")
+	text("home/work/ws/.git/worktrees/wt/gitdir", filepath.Join(filepath.Dir(h.ws), "wt/.git")+"\n")
+	text("home/work/ws/.git/worktrees/wt/config.worktree", "[core]\n\thooksPath = own\n")
+	wt := h.place()
+	wt.Workspace = filepath.Join(filepath.Dir(h.ws), "wt")
+	// Workspaces that are a part of the repository.
+	tools := h.place()
+	tools.Workspace = filepath.Join(h.ws, "tools")
+	for at, want := range map[*Place][]string{&wt: {"tools/hooks", "own", ".hooks"}, &tools: {"hooks"}} {
+		for _, name := range []string{"agent", "strict"} {
+			p, err := ProfileNamed(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := p.Plan(*at, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := under(at.Workspace, append(plan.Protect, plan.Absent...))
+			for _, path := range want {
+				if !slices.Contains(got, path) {
+					t.Errorf("%s in %s: %s is not protected: %v", name, at.Workspace, path, got)
+				}
+			}
+		}
+	}
+}
+
 func TestManyRepositoriesAreFoldedSoThatTheBindsStayFew(t *testing.T) {
 	h := newHouse(t)
 	for i := range 60 {

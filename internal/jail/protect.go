@@ -4,9 +4,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
-	"github.com/reeve-gate/reeve/internal/jail/gitconf"
+	"github.com/reeve-gate/reeve/internal/jail/configured"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
@@ -62,7 +62,12 @@ func (p Profile) protectRoot(plan *Plan, r roots, root string, readOnly bool) {
 			bases = append(bases, dir)
 		}
 	}
-	g := guard{plan: plan, root: root}
+	g := guard{plan: plan, root: root, homes: r.homes}
+	for up := filepath.Dir(root); up != filepath.Dir(up); up = filepath.Dir(up) { // a part of a repository
+		if git := filepath.Join(up, ".git"); exists(git) {
+			g.configured(up, configured.GitDirs(git)...)
+		}
+	}
 	for _, base := range bases {
 		for _, name := range ProtectedNames() {
 			g.name(filepath.Join(base, name))
@@ -75,6 +80,7 @@ func (p Profile) protectRoot(plan *Plan, r roots, root string, readOnly bool) {
 		plan.Repos = append(plan.Repos, Repo{Git: dir})
 		g.pin(dir)
 		g.gitDir(dir)
+		g.configured(dir, dir)
 	}
 	if p.WholeGit && len(found.Gits) == 0 {
 		g.name(filepath.Join(root, ".git"))
@@ -93,6 +99,7 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 	if p.WholeGit || !info.IsDir() {
 		g.name(git)
 	}
+	g.configured(filepath.Dir(git), configured.GitDirs(git)...)
 	switch {
 	case p.WholeGit:
 	case info.IsDir():
@@ -107,7 +114,9 @@ func (p Profile) protectGit(g guard, git string, r roots) {
 		g.plan.Write = tree.Outermost(append(g.plan.Write, common))
 		g.plan.Notes = append(g.plan.Notes, "this is a linked worktree of "+filepath.Dir(common)+": its .git is writable, save what it executes")
 		g.plan.Trees = append(g.plan.Trees, common)
-		guard{plan: g.plan, root: common}.gitDir(common)
+		shared := guard{plan: g.plan, root: common, homes: g.homes}
+		shared.gitDir(common)
+		shared.configured(filepath.Dir(git), common)
 	}
 }
 
@@ -133,8 +142,9 @@ func registeredWorktree(pointer string) (common string, ok bool) {
 
 // guard adds protected names below one writable root to a plan.
 type guard struct {
-	plan *Plan
-	root string
+	plan  *Plan
+	root  string
+	homes []string // of the person
 }
 
 // name protects one path: read-only and pinned where it exists, watched for
@@ -186,11 +196,6 @@ func (g guard) gitDir(dir string) {
 	for _, name := range gitNames {
 		g.name(filepath.Join(dir, name))
 	}
-	for _, path := range configuredPaths(dir) {
-		if tree.Within(g.root, path) && path != g.root {
-			g.name(path)
-		}
-	}
 	for _, wt := range tree.Subdirs(filepath.Join(dir, "worktrees")) {
 		g.name(filepath.Join(wt, "commondir"))
 		g.name(filepath.Join(wt, "config.worktree"))
@@ -213,40 +218,22 @@ func (g guard) modules(dir string, depth int) {
 	}
 }
 
-// ConfiguredPaths are configuredPaths of a repository for who takes over what
-// was changed in a copy of it.
-func ConfiguredPaths(gitDir string) []string { return configuredPaths(gitDir) }
-
-// configuredPaths are the files and directories that a git directory's
-// configuration names for git to execute or include, where they lie in the
-// working tree: core.hooksPath and include.path.
-func configuredPaths(gitDir string) []string {
-	var out []string
-	for _, name := range []string{"config", "config.worktree"} {
-		text, err := tree.ReadSmall(filepath.Join(gitDir, name), gitconf.MaxSize)
+// configured protects what the configurations of git directories name for git
+// to start or to include in the working tree at top: what is not part of .git,
+// and so is no more closed by a profile that closes .git than by another.
+func (g guard) configured(top string, gitDirs ...string) {
+	for _, path := range configured.Paths(top, g.homes, gitDirs...) {
+		real, err := tree.Canonical(path)
 		if err != nil {
 			continue
 		}
-		settings, _ := gitconf.Parse(text)
-		for _, s := range settings {
-			base := ""
-			switch {
-			case s.Key == "core.hookspath":
-				base = filepath.Dir(gitDir)
-			case s.Key == "include.path", strings.HasPrefix(s.Key, "includeif.") && strings.HasSuffix(s.Key, ".path"):
-				base = gitDir
-			case s.Key == "core.attributesfile":
-				base = filepath.Dir(gitDir)
+		for at := path; at != real && tree.Within(g.root, at) && at != g.root; at = filepath.Dir(at) {
+			if target, err := os.Readlink(at); err == nil && !slices.Contains(g.plan.Links, Link{Path: at, Target: target}) {
+				g.plan.Links = append(g.plan.Links, Link{Path: at, Target: target}) // it must lead where it does
 			}
-			if base == "" || s.Value == "" || strings.HasPrefix(s.Value, "~") || tree.CheckPath("/"+s.Value) != nil {
-				continue
-			}
-			path := s.Value
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(base, path)
-			}
-			out = append(out, filepath.Clean(path))
+		}
+		if tree.Within(g.root, real) && real != g.root {
+			g.name(real)
 		}
 	}
-	return out
 }

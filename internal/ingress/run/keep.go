@@ -355,24 +355,11 @@ func (d *Door) adopt(folder string) {
 		}
 		go d.watch(k, link)
 	case errors.Is(err, os.ErrNotExist):
-		d.settle(k, d.endOf(folder))
+		d.settle(k, keeper.EndOf(folder, d.Now()))
 	default:
 		d.Log("session %s: %v", id, err)
 		d.runs.blame(k, err)
 	}
-}
-
-// endOf is how a session ended whose keeper is gone, as far as it is known.
-func (d *Door) endOf(folder string) attach.End {
-	end, err := keeper.ReadEnd(folder)
-	if err == nil {
-		return end
-	}
-	cause := keeper.ErrLost
-	if _, err := keeper.Find(folder); errors.Is(err, os.ErrNotExist) {
-		cause = keeper.ErrNever
-	}
-	return attach.End{Code: 128 + 9, Error: cause.Error(), At: d.Now().UTC()}
 }
 
 // Release lets go of every session, which go on without this daemon, and says

@@ -160,7 +160,7 @@ func (d *Door) force(k *kept) (wire.Ran, error) {
 	if k.rec.Call == "" {
 		return wire.Ran{}, fmt.Errorf("session %s was ended; its record cannot be read: %s", k.one.ID, k.fault)
 	}
-	d.settle(k, d.endOf(k.folder))
+	d.settle(k, keeper.EndOf(k.folder, d.Now()))
 	return d.runs.ran(k), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/checkout"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/configured"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
@@ -231,7 +232,7 @@ func (d *Door) Merge(ctx context.Context, ref string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := k.rec.Tree.Merge(ctx, d.git, func(changed []string) []string { return steering(k.rec.Tree.Repo, changed) })
+	said, err := k.rec.Tree.Merge(ctx, d.git, func(changed []string) []string { return d.steering(k.rec.Tree.Repo, changed) })
 	if err != nil {
 		return nil, err
 	}
@@ -239,51 +240,10 @@ func (d *Door) Merge(ctx context.Context, ref string) ([]string, error) {
 }
 
 // steering gives those of the paths that were changed below a repository's root
-// which steer programs: by a name in them, since the repository's own
-// configuration names them (a folder of hooks, a file that is included), or as a
-// part of what git would take for a repository.
-func steering(root string, changed []string) (bad []string) {
-	configured := jail.ConfiguredPaths(filepath.Join(root, ".git"))
-	heads := map[string]bool{} // directories with a HEAD in the work
-	for _, p := range changed {
-		if filepath.Base(p) == "HEAD" {
-			heads[filepath.Dir(p)] = true
-		}
-	}
-	for _, p := range changed {
-		if steers(root, p, configured, heads) {
-			bad = append(bad, p)
-		}
-	}
-	return bad
-}
-
-// gitEntries are what makes a directory a repository, or is obeyed in one.
-var gitEntries = []string{"HEAD", "commondir", "objects", "refs", "config", "config.worktree", "hooks", "info", "modules", "worktrees"}
-
-func steers(root, p string, configured []string, heads map[string]bool) bool {
-	if slices.ContainsFunc(configured, func(c string) bool {
-		at := filepath.Join(root, p)
-		return at == c || strings.HasPrefix(at, c+"/") || strings.HasPrefix(c, at+"/")
-	}) {
-		return true
-	}
-	dir := "."
-	for name := range strings.SplitSeq(p, "/") {
-		if name == ".git" || slices.Contains(jail.ProtectedNames(), name) {
-			return true
-		}
-		if slices.Contains(gitEntries, name) {
-			if heads[dir] {
-				return true
-			}
-			if info, err := os.Lstat(filepath.Join(root, dir, "HEAD")); err == nil && !info.IsDir() {
-				return true
-			}
-		}
-		dir = filepath.Join(dir, name)
-	}
-	return false
+// which steer programs there.
+func (d *Door) steering(root string, changed []string) []string {
+	named := configured.Paths(root, []string{d.Home}, configured.GitDirs(filepath.Join(root, ".git"))...)
+	return checkout.Steering(root, append(jail.ProtectedNames(), ".git"), named, changed)
 }
 
 // Drop forgets a session's checkout or view; one with work only where force

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -225,6 +226,20 @@ func ReadEnd(folder string) (attach.End, error) {
 		return end, fmt.Errorf("read how the session ended: %w", err)
 	}
 	return end, attach.Read(b, &end)
+}
+
+// EndOf is how the session in folder ended whose keeper is gone, as far as it is
+// known.
+func EndOf(folder string, now time.Time) attach.End {
+	end, err := ReadEnd(folder)
+	if err == nil {
+		return end
+	}
+	cause := ErrLost
+	if _, err := Find(folder); errors.Is(err, fs.ErrNotExist) {
+		cause = ErrNever
+	}
+	return attach.End{Code: 128 + 9, Error: cause.Error(), At: now.UTC()}
 }
 
 func writeEnd(folder string, end attach.End) error {
