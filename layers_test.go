@@ -159,7 +159,7 @@ ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
 ingress/outbound            : reeve netguard jail/egress tool/connect
-ingress/checkout part       : reeve safepath/gitdir
+ingress/checkout part       : reeve jail/configured safepath/gitdir
 ingress/layout   part       : reeve netguard jail jail/viewed session tool/launch wire
 ingress/receipt  part       : jail jail/plant session
 ingress/window   part       : attach jail/pty localsock

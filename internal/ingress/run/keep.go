@@ -44,7 +44,7 @@ type kept struct {
 	fault  string        // why it is not reached
 	done   chan struct{} // closed when its end was dealt with
 	once   sync.Once     // it is dealt with once
-	busy   bool          // a person acts on its view
+	busy   bool          // a person acts on its view, or begins it again
 }
 
 // living reports whether its end is not dealt with yet.
@@ -407,9 +407,6 @@ func (r *runs) workGone(k *kept) error {
 func (r *runs) add(k *kept) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if was := r.all[k.one.ID]; was != nil && was.busy {
-		return fmt.Errorf("%w: the view of session %s is being taken over; try again", reeve.ErrUsage, k.one.ID)
-	}
 	if k.one.Name != "" {
 		if err := durable.Name(k.one.Name); err != nil {
 			return badName(err)

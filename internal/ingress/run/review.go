@@ -62,23 +62,23 @@ func (d *Door) claim(ref string) (k *kept, release func(), err error) {
 	if k, err = d.find(ref); err != nil {
 		return nil, nil, err
 	}
-	if err := d.runs.claim(k); err != nil {
+	if err := d.runs.claim(k, true); err != nil {
 		return nil, nil, err
 	}
 	return k, func() { d.runs.release(k) }, nil
 }
 
-// claim takes a session's view for one act.
-func (r *runs) claim(k *kept) error {
+// claim takes a session that has ended for one act, with view on its view.
+func (r *runs) claim(k *kept, view bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case k.rec.View == nil:
+	case view && k.rec.View == nil:
 		return fmt.Errorf("%w: session %s has no view: it was started without --review, or all of it is settled", reeve.ErrUsage, k.one.ID)
 	case k.living() || r.all[k.one.ID] != k:
 		return fmt.Errorf("%w: session %s runs; its view is looked at when it has ended", reeve.ErrUsage, k.one.ID)
 	case k.busy:
-		return fmt.Errorf("%w: the view of session %s is being looked at or taken over at this moment; try again", reeve.ErrUsage, k.one.ID)
+		return fmt.Errorf("%w: session %s is begun again, or its view is looked at or taken over, at this moment; try again", reeve.ErrUsage, k.one.ID)
 	}
 	k.busy = true
 	return nil

@@ -274,12 +274,16 @@ func (d *Door) Resume(ctx context.Context, r wire.Resume, started func(wire.Star
 	if err != nil {
 		return wire.Ran{}, fmt.Errorf("%w: session %s is not resumed: %v", reeve.ErrBoundary, k.one.ID, err)
 	}
+	if rec.Layout.View != "" && rec.View == nil {
+		return wire.Ran{}, fmt.Errorf("%w: the view of session %s is settled and dropped; start it anew with reeve run --review", reeve.ErrUsage, k.one.ID)
+	}
+	if err := d.runs.claim(k, false); err != nil {
+		return wire.Ran{}, err
+	}
+	defer d.runs.release(k)
 	one, err := d.Sessions.Reopen(k.one.ID, d.Home)
 	if err != nil {
 		return wire.Ran{}, err
-	}
-	if rec.Layout.View != "" && rec.View == nil {
-		return wire.Ran{}, fmt.Errorf("%w: the view of session %s is settled and dropped; start it anew with reeve run --review", reeve.ErrUsage, k.one.ID)
 	}
 	how := shape{size: attach.Size{Rows: r.Rows, Cols: r.Cols}, detach: r.Detach, quiet: r.NoReceipt, tree: rec.Tree, view: rec.View, notes: rec.Notes}
 	ran, err := d.start(ctx, one, rec.Layout, r.Env, how, started)

@@ -15,7 +15,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/checkout"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/jail"
-	"github.com/reeve-gate/reeve/internal/jail/configured"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
@@ -232,18 +231,13 @@ func (d *Door) Merge(ctx context.Context, ref string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := k.rec.Tree.Merge(ctx, d.git, func(changed []string) []string { return d.steering(k.rec.Tree.Repo, changed) })
+	said, err := k.rec.Tree.Merge(ctx, d.git, func(changed []string) []string {
+		return checkout.Steering(k.rec.Tree.Repo, d.Home, jail.ProtectedNames(), changed)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return append([]string{"merged " + k.rec.Tree.Branch + " into " + k.rec.Tree.Into}, strings.Split(said, "\n")...), d.forgetTree(ctx, k)
-}
-
-// steering gives those of the paths that were changed below a repository's root
-// which steer programs there.
-func (d *Door) steering(root string, changed []string) []string {
-	named := configured.Paths(root, []string{d.Home}, configured.GitDirs(filepath.Join(root, ".git"))...)
-	return checkout.Steering(root, append(jail.ProtectedNames(), ".git"), named, changed)
 }
 
 // Drop forgets a session's checkout or view; one with work only where force
