@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -30,6 +31,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/netguard"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool"
+	"github.com/reeve-gate/reeve/internal/tool/foreign"
 	"github.com/reeve-gate/reeve/internal/tool/server"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -61,7 +63,7 @@ func newGateway(d *Daemon) (*gateway, error) {
 		Client: message.Object{message.OwnText("name", "reeve"), message.OwnText("version", d.opt.Build)}.Bytes(), Now: time.Now, Log: d.logf,
 	})
 	p := d.opt.Paths
-	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: []string{server.Start}}
+	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: slices.Concat([]string{server.Start}, foreign.Names("claude"), foreign.Names("codex"))}
 	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
 		Limits: limits(d.conf), Show: cleaned{d.clean}.Show, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/tool/foreign"
 )
 
 type real struct {
@@ -51,6 +52,14 @@ func TestNothingIsFoundInRealServers(t *testing.T) {
 		}
 		for _, f := range Definition(r.Definition) {
 			t.Errorf("%s: %s: %s", r.Package, f, r.Definition)
+		}
+	}
+	native := Others{Native: slices.Concat(foreign.Names("claude"), foreign.Names("codex"))}
+	for pkg, names := range own {
+		for _, name := range names {
+			for _, f := range Names(name, []byte(`{}`), native) {
+				t.Errorf("%s: %s: %s", pkg, name, f)
+			}
 		}
 	}
 	if tools < 100 {

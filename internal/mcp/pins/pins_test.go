@@ -13,6 +13,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/finding"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
+	"github.com/reeve-gate/reeve/internal/testuser"
 )
 
 var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -202,6 +203,10 @@ func TestAWordIsForTheDefinitionThatWasSeen(t *testing.T) {
 }
 
 func TestAPinThatCannotBeReadHoldsEverything(t *testing.T) {
+	testuser.Both(t, pinThatCannotBeRead)
+}
+
+func pinThatCannotBeRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pins")
 	b := NewBook(dir)
 	if p, err := b.Pin("files"); p != nil || err != nil {

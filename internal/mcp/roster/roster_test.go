@@ -17,6 +17,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/mcp/pins"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
 	"github.com/reeve-gate/reeve/internal/mcp/standing"
+	"github.com/reeve-gate/reeve/internal/testuser"
 	settings "github.com/reeve-gate/reeve/internal/tool/roster"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -145,6 +146,10 @@ func TestNothingOfASecretIsShown(t *testing.T) {
 }
 
 func TestAChangeThatCannotBeChangesNothing(t *testing.T) {
+	testuser.Both(t, changeThatCannotBe)
+}
+
+func changeThatCannotBe(t *testing.T) {
 	k := newKit(t)
 	k.do(t, wire.Servers{Do: "add", Server: "a", Entry: jsontext.Value(`{"command":"x"}`)})
 	before, _ := os.ReadFile(k.File)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/standing"
+	"github.com/reeve-gate/reeve/internal/testuser"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -41,6 +42,10 @@ func installed(t *testing.T) string {
 
 // TestAServerStartsFromThePackageThatWasLocked covers G26.
 func TestAServerStartsFromThePackageThatWasLocked(t *testing.T) {
+	testuser.Both(t, startsFromThePackage)
+}
+
+func startsFromThePackage(t *testing.T) {
 	k := newKit(t)
 	k.Store = filepath.Join(t.TempDir(), "store")
 	k.do(t, wire.Servers{Do: "add", Server: "web", Entry: jsontext.Value(`{"command":"npx","args":["-y","@playwright/mcp","--headless"]}`)})

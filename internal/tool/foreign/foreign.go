@@ -69,6 +69,15 @@ func Tools(client string) []tool.Tool {
 	return all
 }
 
+// Names are what the tools of a client are called there, in lower case.
+func Names(client string) []string {
+	var all []string
+	for _, k := range clients[strings.ToLower(client)] {
+		all = append(all, k.name)
+	}
+	return all
+}
+
 // Canonical is the registry's name for a client's tool.
 func Canonical(client, name string) string {
 	return strings.ToLower(client) + ":" + strings.ToLower(name)
