@@ -106,7 +106,10 @@ func writeItems(w io.Writer, s *wire.Inspected) {
 		if it.State != "same" && !s.First {
 			what = strings.TrimSpace(it.State + " " + what)
 		}
-		fmt.Fprintf(w, "  %s: %s\n", barred(name), barred(what))
+		if what = strings.TrimSpace(what); what != "" {
+			what = ": " + what
+		}
+		fmt.Fprintf(w, "  %s%s\n", barred(name), barred(what))
 		if it.Held != "" {
 			fmt.Fprintf(w, "    HELD: %s\n", barred(it.Held))
 		}

@@ -93,7 +93,7 @@ func TestVerbsInNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"search": "", "readFile": "", "read_text_file": "", "list_directory_with_sizes": "", "get_commit": "", "list_commits": "", "list_pull_requests": "",
 		"search_code": "", "get_file_contents": "", "directory_tree": "", "echo": "", "getTinyImage": "", "sequentialthinking": "", "read_graph": "", "open_nodes": "open",
-		"list_updated_files": "", "get_installed": "", "find_created_issues": "", "browser_snapshot": "", "maps_geocode": "", "get_settings": "", "resolve-library-id": "resolve",
+		"list_updated_files": "", "get_installed": "", "find_created_issues": "", "browser_console_messages": "", "browser_network_requests": "", "browser_network_request": "request", "list_and_send_messages": "send", "browser_snapshot": "", "maps_geocode": "", "get_settings": "", "resolve-library-id": "resolve",
 		"get_and_set": "set", "search_and_replace": "replace", "commit_files": "commit", "git_commit": "commit", "write_file": "write", "writeFile": "write",
 		"createIssue": "create", "createissue": "create", "HTTPPost": "post", "addComment": "add", "merge_pull_request": "merge", "fork_repository": "fork",
 		"send-message": "send", "slack_post_message": "post", "run": "run", "query": "", "execute_sql": "execute", "executesql": "execute", "UPDATE": "update",

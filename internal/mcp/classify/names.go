@@ -14,7 +14,8 @@ type doing struct {
 // Three kinds of words. A changing verb counts wherever it stands. A word that
 // is a verb and a thing alike (commit, post, run) counts, unless a word that
 // reads stands before it and no "and" between them: list_commits reads,
-// commit_files does not, get_and_set does not. What removes counts anywhere.
+// commit_files does not, get_and_set does not; in the plural it is a thing
+// (console_messages). What removes counts anywhere.
 var (
 	removes = words(`delete del remove rm rmdir unlink drop purge wipe erase destroy truncate shred nuke uninstall unpublish
 		revoke terminate kill format clear clean flush prune discard expunge empty reset rollback revert restore overwrite unregister evict deprovision`)
@@ -25,11 +26,10 @@ var (
 		navigate goto dispatch broadcast notify email sms dial reply respond upvote downvote generate make do perform invoke inject attach detach bind unbind mount unmount
 		link sync encrypt decrypt sign login logout authenticate authorize impersonate sudo chmod chown kick push rebase amend cherry squash sleep increment decrement enqueue dequeue spawn launch
 		transfer transform convert compress extract rotate crop resize mark unmark pin unpin lock unlock hide unhide toggle switch configure setup init initialize initialise populate seed ingest merge`)
-	either = words(`commit commits merge merges post posts run runs release releases comment comments tag tags fork forks branch branches patch patches note notes order orders call calls
-		message messages log logs update updates fix fixes change changes import imports export exports share shares book books charge charges trigger triggers build builds
-		request requests schedule schedules pull pulls stash label labels review reviews vote votes transfer transfers refund refunds invoice invoices payment payments
-		open link links sign store stores archive archives press type types start star stars pin pins lock locks mark marks set sets save like likes follow move moves copy copies close format formats
-		clean empty reset restore register backup task job jobs script scripts command commands shell sql cron record records design draft drafts event events follow track edit edits`)
+	either = words(`commit merge post run release comment tag fork branch branches patch patches note order call message log update fix fixes change import
+		export share book charge trigger build request schedule pull stash label review vote transfer refund invoice payment open link sign store
+		archive press type start star pin lock mark set save like follow move copy copies close format clean empty reset restore register backup task
+		job script command shell sql cron record design draft event track edit`)
 	reads = words(`get list read search find show view describe count fetch query check lookup inspect browse head peek stat stats status tail cat ls diff compare explain summarize summarise
 		validate verify lint analyze analyse preview print display retrieve is has info whoami ping echo resolve suggest estimate watch monitor scan detect audit download examine`)
 	joins = words(`and or then plus with`)
@@ -58,6 +58,7 @@ func verbOf(name string) doing {
 		switch {
 		case joins[w]:
 			reading = false
+		case strings.HasSuffix(w, "s") && either[strings.TrimSuffix(w, "s")]:
 		case thing:
 		case removes[w]:
 			note(w, true)
