@@ -63,6 +63,7 @@ jsonc            pure       :
 tomlc            pure       :
 scroll                      : redact
 durable                     :
+sqlite                      :
 safepath/beneath            :
 safepath/repo               :
 safepath/gitdir  pure part  :
@@ -89,7 +90,7 @@ policy/trial                : reeve tool policy policy/rule policy/look
 approval                    : reeve
 wire                        : reeve approval
 session                     : reeve durable flow
-audit/chain      part       : reeve durable
+audit/chain      part       : reeve durable sqlite
 audit                       : reeve durable audit/chain
 kernel                      : reeve permit tool policy policy/look flow approval
 

@@ -3,128 +3,30 @@ package chain
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
-	"fmt"
-	"io"
-	"net/url"
-	"path/filepath"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"github.com/reeve-gate/reeve/internal/sqlite"
 )
 
-// Conn is one connection, used by one goroutine at a time. It speaks to the
-// driver itself: one writer has no use for the pool of database/sql.
-type Conn struct{ c driver.Conn }
+// Conn is one connection to a record's database.
+type Conn struct{ *sqlite.Conn }
 
-// Dial opens the database at path. params are those of an SQLite URI and the
-// driver's own; mode=rw never creates the file.
+// Dial opens the database at path; see [sqlite.Dial].
 func Dial(path, params string) (*Conn, error) {
-	abs, err := filepath.Abs(path)
+	c, err := sqlite.Dial(path, params)
 	if err != nil {
 		return nil, err
-	}
-	uri := "file://" + (&url.URL{Path: abs}).EscapedPath() + "?" + params
-	c, err := new(sqlite.Driver).Open(uri)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return &Conn{c}, nil
 }
 
-// Close ends the connection.
-func (c *Conn) Close() error { return c.c.Close() }
-
-// Exec runs one statement that returns nothing.
-func (c *Conn) Exec(sql string) error {
-	_, err := c.c.(driver.ExecerContext).ExecContext(context.Background(), sql, nil)
-	return err
-}
-
-// Query calls f for each row. The slice is the same every time; what it holds
-// is f's to keep.
-func (c *Conn) Query(ctx context.Context, sql string, args []driver.Value, f func([]driver.Value) error) (err error) {
-	rows, err := c.c.(driver.QueryerContext).QueryContext(ctx, sql, named(args))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	dest := make([]driver.Value, len(rows.Columns()))
-	for n := 0; ; n++ {
-		if n%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		switch err := rows.Next(dest); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := f(dest); err != nil {
-			return err
-		}
-	}
-}
-
-func named(args []driver.Value) []driver.NamedValue {
-	all := make([]driver.NamedValue, len(args))
-	for i, v := range args {
-		all[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
-	}
-	return all
-}
-
 // Stmt is a prepared statement.
-type Stmt struct {
-	s    driver.Stmt
-	exec func(context.Context, []driver.NamedValue) (driver.Result, error)
-}
+type Stmt = sqlite.Stmt
 
-// Prepare compiles one statement.
-func (c *Conn) Prepare(sql string) (*Stmt, error) {
-	s, err := c.c.Prepare(sql)
-	if err != nil {
-		return nil, err
-	}
-	return &Stmt{s, s.(driver.StmtExecContext).ExecContext}, nil
-}
+// DiskFull reports whether an error says that the disk is full.
+func DiskFull(err error) bool { return sqlite.DiskFull(err) }
 
-// Run executes the statement with all of its arguments.
-func (s *Stmt) Run(args []driver.NamedValue) error {
-	_, err := s.exec(context.Background(), args)
-	return err
-}
-
-// Close frees the statement.
-func (s *Stmt) Close() error { return s.s.Close() }
-
-// resultCode is SQLite's primary result code of an error, 0 where there is none.
-func resultCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
-}
-
-// DiskFull: SQLite reports ENOSPC and EDQUOT as FULL; a write past a limit on
-// the size of files is an I/O error.
-func DiskFull(err error) bool {
-	switch resultCode(err) {
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
-		return true
-	}
-	return false
-}
-
-// Damaged: the file is no database any more, or its pages contradict.
-func Damaged(err error) bool {
-	switch resultCode(err) {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH:
-		return true
-	}
-	return false
-}
+// Damaged reports whether an error says that the file is no database any more.
+func Damaged(err error) bool { return sqlite.Damaged(err) }
 
 // HashAt is the hash of row id as it stands; the zero Hash where there is no
 // such row.
