@@ -92,6 +92,9 @@ wire                        : reeve approval
 session                     : reeve durable flow
 audit/chain      part       : reeve durable sqlite
 audit                       : reeve durable audit/chain
+vault/ref        pure part  :
+vault                       : durable sqlite vault/ref
+vault/holder     part       : durable vault vault/ref
 kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve

@@ -1,0 +1,69 @@
+package vault
+
+import (
+	"crypto/hmac"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/reeve-gate/reeve/internal/durable"
+)
+
+const headForm = "reeve-vault-head v1 %s %d"
+
+func (v *Vault) headLine(k *keys, counter int64) string {
+	body := fmt.Sprintf(headForm, v.id, counter)
+	return body + " " + hex.EncodeToString(mac(k.head, body)) + "\n"
+}
+
+// writeHead notes the newest counter. It is called after the commit, under the lock: a file
+// ahead of its head is good, one behind it was put back.
+func (v *Vault) writeHead(k *keys, counter int64) error {
+	if v.opt.Head == "" {
+		return nil
+	}
+	if err := durable.WriteFile(v.opt.Head, []byte(v.headLine(k, counter)), 0o600); err != nil {
+		return fmt.Errorf("note the vault's newest state: %w", err)
+	}
+	return nil
+}
+
+// checkHead compares the file's counter with the one that was noted.
+func (v *Vault) checkHead(k *keys, counter int64) error {
+	if v.opt.Head == "" {
+		return nil
+	}
+	noted, err := v.readHead(k)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && counter == 1: // it was made, and nothing since
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s is missing, so that nobody can tell: %s", ErrRolledBack, v.opt.Head, older)
+	case err != nil:
+		return err
+	case noted > counter:
+		return fmt.Errorf("%w: it stands at change %d, and was at %d: %s", ErrRolledBack, counter, noted, older)
+	}
+	return nil
+}
+
+// readHead is the noted counter. A line of another vault, or one that was not
+// written by this one, is none.
+func (v *Vault) readHead(k *keys) (int64, error) {
+	text, err := os.ReadFile(v.opt.Head)
+	if err != nil {
+		return 0, err
+	}
+	f := strings.Fields(string(text))
+	if len(f) == 5 {
+		n, err := strconv.ParseInt(f[3], 10, 64)
+		if err == nil && hmac.Equal([]byte(v.headLine(k, n)), text) {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %s is of another vault or was changed: %s", ErrRolledBack, v.opt.Head, older)
+}

@@ -1,0 +1,579 @@
+package vault
+
+import (
+	"context"
+	"crypto/hmac"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/sqlite"
+	"github.com/reeve-gate/reeve/internal/vault/ref"
+)
+
+// File is the file's usual name, HeadFile that of its head.
+const (
+	File     = "vault.db"
+	HeadFile = "vault.head"
+)
+
+// MaxValue bounds one value, in bytes.
+const MaxValue = 64 << 10
+
+// Options place a vault.
+type Options struct {
+	File string
+	Head string // in another directory; empty = older copies are not noticed
+	Now  func() time.Time
+}
+
+// Holder keeps the wrapping key of a vault's KEK outside of the vault. vault and
+// kek are ids: the same key is never kept under two of them.
+type Holder interface {
+	Kind() string
+	// Make makes a wrapping key, kept durably when it returns, and the note that
+	// the vault keeps beside it.
+	Make(ctx context.Context, vault, kek string) (key, note []byte, err error)
+	// Key gives the wrapping key again; 32 bytes, the caller's.
+	Key(ctx context.Context, vault, kek string, note []byte) ([]byte, error)
+	// Forget removes the key. One that is not there is no error.
+	Forget(ctx context.Context, vault, kek string, note []byte) error
+}
+
+// Vault is one open vault.
+type Vault struct {
+	opt Options
+	id  string
+
+	mu      sync.Mutex // guards what follows
+	conn    *sqlite.Conn
+	get     *sqlite.Stmt
+	keys    *keys // nil = locked
+	counter int64 // what rows belongs to
+	rows    listing
+}
+
+// pragmas: see the record's (package audit). secure_delete overwrites what a
+// row left behind, and the log is emptied after each change.
+const pragmas = "mode=rw&_defensive=1&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+	"&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)&_pragma=trusted_schema(0)"
+
+// Open opens the vault, locked. Where there is none the error is [ErrNone].
+func Open(opt Options) (*Vault, error) {
+	info, err := os.Lstat(opt.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrNone
+	case err != nil:
+		return nil, fmt.Errorf("open the vault: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open the vault: %s is no regular file", opt.File)
+	case info.Mode().Perm()&0o077 != 0:
+		if err := os.Chmod(opt.File, 0o600); err != nil {
+			return nil, fmt.Errorf("open the vault: %s can be read by others: %w", opt.File, err)
+		}
+	}
+	v := &Vault{opt: opt}
+	if v.conn, err = sqlite.Dial(opt.File, pragmas); err == nil {
+		err = v.identify()
+	}
+	if err != nil {
+		v.Close()
+		return nil, of(err, "open the vault "+opt.File)
+	}
+	return v, nil
+}
+
+func (v *Vault) identify() error {
+	found := false
+	err := v.conn.Query(context.Background(), "SELECT format, vault FROM meta", nil, func(c []driver.Value) error {
+		found = true
+		if c[0] != int64(format) {
+			return fmt.Errorf("the file has format %v; this reeve reads format %d, so use a newer one", c[0], format)
+		}
+		v.id, _ = c[1].(string)
+		return nil
+	})
+	if err == nil && (!found || v.id == "") {
+		err = damaged("it holds no vault")
+	}
+	if err == nil {
+		v.get, err = v.conn.Prepare("SELECT " + rowColumns + ", counter FROM meta LEFT JOIN secret ON service = ? AND key = ?")
+	}
+	return err
+}
+
+// Close locks the vault and closes the file.
+func (v *Vault) Close() error {
+	v.Lock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.conn == nil {
+		return nil
+	}
+	if v.get != nil {
+		v.get.Close()
+	}
+	err := v.conn.Close()
+	v.conn = nil
+	return err
+}
+
+// ID names the vault for its whole life.
+func (v *Vault) ID() string { return v.id }
+
+// Lock forgets the key.
+func (v *Vault) Lock() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.keys != nil {
+		v.keys.wipe()
+		v.keys, v.rows = nil, nil
+	}
+}
+
+// Locked reports whether values cannot be read.
+func (v *Vault) Locked() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.keys == nil
+}
+
+// Held says which holder has the key, and the note that it left.
+func (v *Vault) Held() (kind string, note []byte, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	k, err := v.active()
+	return k.holder, k.note, err
+}
+
+// kekRow is one KEK as it lies in the file.
+type kekRow struct {
+	id, state, holder string
+	note, wrapped     []byte
+}
+
+func (k *kekRow) with(vault string) []byte {
+	return bound("reeve vault kek 1", vault, k.id, k.holder, string(k.note))
+}
+
+func (v *Vault) keks() (all []kekRow, err error) {
+	err = v.conn.Query(context.Background(), "SELECT id, state, holder, note, wrapped FROM kek ORDER BY created, id", nil, func(c []driver.Value) error {
+		var k kekRow
+		k.id, _ = c[0].(string)
+		k.state, _ = c[1].(string)
+		k.holder, _ = c[2].(string)
+		k.note, _ = c[3].([]byte)
+		k.wrapped, _ = c[4].([]byte)
+		all = append(all, k)
+		return nil
+	})
+	return all, of(err, "read the vault's keys")
+}
+
+func (v *Vault) active() (kekRow, error) {
+	all, err := v.keks()
+	if err != nil {
+		return kekRow{}, err
+	}
+	for _, k := range all {
+		if k.state == "active" {
+			return k, nil
+		}
+	}
+	return kekRow{}, damaged("none of its keys is in use")
+}
+
+// Unlock takes the key from its holder and checks everything that the file
+// says. acceptOlder takes a file as it is that is older than the vault was.
+func (v *Vault) Unlock(ctx context.Context, h Holder, acceptOlder bool) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	k, err := v.active()
+	if err != nil {
+		return err
+	}
+	if h.Kind() != k.holder {
+		return fmt.Errorf("the vault's key is kept by the %s, not by the %s", k.holder, h.Kind())
+	}
+	kek, err := v.open(ctx, h, &k)
+	if err != nil {
+		return err
+	}
+	defer ref.Wipe(kek)
+	ks, err := v.rooted(k.id, kek)
+	if err != nil {
+		return err
+	}
+	counter, rows, err := v.readAll(ks)
+	if err != nil {
+		return err
+	}
+	if err := v.checkHead(ks, counter); err != nil {
+		if !acceptOlder || !errors.Is(err, ErrRolledBack) {
+			return err
+		}
+		noted, _ := v.readHead(ks)
+		if err := v.leap(ks, rows, &counter, max(noted, counter)+1); err != nil {
+			return err
+		}
+	}
+	v.keys, v.counter, v.rows = ks, counter, rows
+	return v.leftovers(ctx, h)
+}
+
+// leftovers tidies up after a change of the key that was cut off. One that is
+// going on in another process is left alone.
+func (v *Vault) leftovers(ctx context.Context, h Holder) error {
+	all, err := v.keks()
+	if err != nil || len(all) == 1 {
+		return err
+	}
+	l, err := durable.TryLock(v.opt.File + ".lock")
+	if err != nil {
+		return nil // the next one does it
+	}
+	defer l.Close()
+	return v.tidy(ctx, h)
+}
+
+// open takes the KEK out of the holder's hands.
+func (v *Vault) open(ctx context.Context, h Holder, k *kekRow) ([]byte, error) {
+	key, err := h.Key(ctx, v.id, k.id, k.note)
+	if err != nil {
+		return nil, err
+	}
+	defer ref.Wipe(key)
+	kek, ok := openKey(sealer(key), k.wrapped, k.with(v.id))
+	if !ok {
+		return nil, ErrWrongKey
+	}
+	return kek, nil
+}
+
+// rooted opens the root under a KEK.
+func (v *Vault) rooted(id string, kek []byte) (*keys, error) {
+	var sealed []byte
+	err := v.conn.Query(context.Background(), "SELECT root FROM meta", nil, func(c []driver.Value) error {
+		sealed, _ = c[0].([]byte)
+		return nil
+	})
+	if err != nil {
+		return nil, of(err, "read the vault")
+	}
+	root, ok := openKey(sealer(kek), sealed, bound("reeve vault root 1", v.id, id))
+	if !ok {
+		return nil, damaged("its root does not belong to its key")
+	}
+	defer ref.Wipe(root)
+	return newKeys(id, kek, root), nil
+}
+
+// readAll reads every row and checks them against the MAC.
+func (v *Vault) readAll(ks *keys) (counter int64, rows listing, err error) {
+	rows = listing{}
+	var sum []byte
+	err = v.conn.Query(context.Background(), "SELECT "+rowColumns+", counter, mac FROM meta LEFT JOIN secret ON true", nil, func(c []driver.Value) error {
+		counter, _ = c[8].(int64)
+		sum, _ = c[9].([]byte)
+		if c[0] != nil {
+			r := readRow(c)
+			rows[r.name] = r.digest()
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, nil, of(err, "read the vault")
+	}
+	if !hmac.Equal(sum, rows.mac(ks, v.id, counter)) {
+		return 0, nil, damaged("its rows are not those that were written: one was changed, removed or put back")
+	}
+	return counter, rows, nil
+}
+
+// leap sets the counter, so that no copy of an earlier state counts again.
+func (v *Vault) leap(ks *keys, rows listing, counter *int64, to int64) error {
+	unlock, err := v.exclusive()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return v.change(func() error {
+		*counter = to
+		if err := v.conn.Do("UPDATE meta SET counter = ?, mac = ?", to, rows.mac(ks, v.id, to)); err != nil {
+			return err
+		}
+		return nil
+	}, func() error { return v.writeHead(ks, to) })
+}
+
+// fresh makes sure that what is in memory is what the file says, after another
+// process changed it.
+func (v *Vault) fresh() error {
+	if v.keys == nil {
+		return ErrLocked
+	}
+	k, err := v.active()
+	if err != nil {
+		return err
+	}
+	if k.id != v.keys.kek {
+		v.keys.wipe()
+		v.keys, v.rows = nil, nil
+		return fmt.Errorf("the vault got another key meanwhile: %w", ErrLocked)
+	}
+	counter, rows, err := v.readAll(v.keys)
+	if err != nil {
+		return err
+	}
+	if counter < v.counter {
+		return fmt.Errorf("%w: it stands at change %d, and was at %d: %s", ErrRolledBack, counter, v.counter, older)
+	}
+	if err := v.checkHead(v.keys, counter); err != nil {
+		return err
+	}
+	v.counter, v.rows = counter, rows
+	return nil
+}
+
+// Get gives a value; the slice is the caller's, to be wiped.
+func (v *Vault) Get(n ref.Name) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.keys == nil {
+		return nil, ErrLocked
+	}
+	r, there, counter, err := v.row(n)
+	if err == nil && counter != v.counter {
+		if err = v.fresh(); err == nil {
+			r, there, _, err = v.row(n)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	want, listed := v.rows[n]
+	switch {
+	case !there && !listed:
+		return nil, fmt.Errorf("%s: %w", n, ErrAbsent)
+	case there != listed || r.digest() != want:
+		return nil, damaged("the row of %s is not the one that was written", n)
+	}
+	return v.value(&r)
+}
+
+// row reads one row and the counter.
+func (v *Vault) row(n ref.Name) (r row, there bool, counter int64, err error) {
+	err = v.get.Query([]driver.Value{n.Service, n.Key}, func(c []driver.Value) error {
+		if there = c[0] != nil; there {
+			r = readRow(c)
+		}
+		counter, _ = c[8].(int64)
+		return nil
+	})
+	return r, there, counter, of(err, "read "+n.String())
+}
+
+// value opens one row.
+func (v *Vault) value(r *row) ([]byte, error) {
+	key, ok := openKey(v.keys.wrap, r.wrapped, r.withKey(v.id))
+	if !ok {
+		return nil, damaged("the key of %s does not open", r.name)
+	}
+	defer ref.Wipe(key)
+	value, err := sealer(key).Open(nil, nil, r.sealed, r.withValue(v.id))
+	if err != nil {
+		return nil, damaged("%s does not open", r.name)
+	}
+	return value, nil
+}
+
+// List tells what there is, by name. It needs no key; of a locked vault nothing
+// is proven.
+func (v *Vault) List() (all []Entry, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.keys != nil {
+		if err := v.fresh(); err != nil {
+			return nil, err
+		}
+	}
+	err = v.conn.Query(context.Background(), "SELECT "+rowColumns+" FROM secret ORDER BY service, key", nil, func(c []driver.Value) error {
+		r := readRow(c)
+		at, err := time.Parse(time.RFC3339, r.created)
+		if err != nil {
+			return damaged("the time of %s cannot be read", r.name)
+		}
+		all = append(all, Entry{r.name, r.version, at, r.origin})
+		return nil
+	})
+	return all, of(err, "list the vault")
+}
+
+// exclusive keeps other processes from changing the vault.
+func (v *Vault) exclusive() (unlock func(), err error) {
+	path := v.opt.File + ".lock"
+	for deadline := time.Now().Add(lockFor); ; time.Sleep(5 * time.Millisecond) {
+		l, err := durable.TryLock(path)
+		switch {
+		case err == nil:
+			return func() { l.Close() }, nil
+		case !errors.Is(err, durable.ErrLocked):
+			return nil, fmt.Errorf("change the vault: %w", err)
+		case time.Now().After(deadline):
+			return nil, fmt.Errorf("change the vault: %w", ErrBusy)
+		}
+	}
+}
+
+// lockFor is how long another process may take to change the vault.
+const lockFor = 5 * time.Second
+
+// change runs do in one transaction and then what follows the commit, with
+// every other process kept out. The caller holds the lock, or there is nobody
+// else.
+func (v *Vault) change(do, after func() error) error {
+	if err := v.conn.Exec("BEGIN IMMEDIATE"); err != nil {
+		return of(err, "change the vault")
+	}
+	err := do()
+	if err == nil {
+		err = v.conn.Exec("COMMIT")
+	}
+	if err != nil {
+		v.conn.Exec("ROLLBACK")
+		return of(err, "change the vault")
+	}
+	if err := after(); err != nil {
+		return err
+	}
+	// What the log still holds of former rows is gone now, or with the next
+	// change: a reader of another process may stand in the way.
+	v.conn.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	return nil
+}
+
+// write is one change of secrets: do changes rows and tells with set, or nil.
+func (v *Vault) write(do func() error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	unlock, err := v.exclusive()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := v.fresh(); err != nil {
+		return err
+	}
+	before, rows := v.counter, v.rows
+	v.rows = make(listing, len(rows)+1)
+	for n, d := range rows {
+		v.rows[n] = d
+	}
+	err = v.change(func() error {
+		if err := do(); err != nil {
+			return err
+		}
+		v.counter = before + 1
+		return v.conn.Do("UPDATE meta SET counter = ?, mac = ?", v.counter, v.rows.mac(v.keys, v.id, v.counter))
+	}, func() error { before = v.counter; rows = v.rows; return v.writeHead(v.keys, v.counter) })
+	v.counter, v.rows = before, rows
+	return err
+}
+
+// How says what Put may do.
+type How int
+
+// A secret that is there is refused by New; one that is not there by Replace.
+const (
+	New How = iota
+	Replace
+	Either
+)
+
+// Put seals a value and keeps it, as a new version where one was there. It is
+// durable when Put returns; the version before is gone. The value stays the caller's.
+func (v *Vault) Put(n ref.Name, value []byte, how How, origin string) (version int64, err error) {
+	if len(value) == 0 || len(value) > MaxValue {
+		return 0, fmt.Errorf("a value has 1 to %d bytes, this one %d", MaxValue, len(value))
+	}
+	err = v.write(func() error {
+		was, there, _, err := v.row(n)
+		switch {
+		case err != nil:
+			return err
+		case there && how == New:
+			return fmt.Errorf("%s: %w", n, ErrThere)
+		case !there && how == Replace:
+			return fmt.Errorf("%s: %w", n, ErrAbsent)
+		}
+		version = was.version + 1
+		r := v.sealRow(row{name: n, version: version, origin: origin, created: v.opt.Now().UTC().Format(time.RFC3339)}, value)
+		v.rows[n] = r.digest()
+		return v.conn.Do("INSERT OR REPLACE INTO secret("+rowColumns+") VALUES(?,?,?,?,?,?,?,?)", r.values()...)
+	})
+	return version, err
+}
+
+// sealRow seals a value under a data key of its own.
+func (v *Vault) sealRow(r row, value []byte) row {
+	key := newKey()
+	defer ref.Wipe(key)
+	r.kek = v.keys.kek
+	r.wrapped = sealKey(v.keys.wrap, key, r.withKey(v.id))
+	r.sealed = sealer(key).Seal(nil, nil, value, r.withValue(v.id))
+	return r
+}
+
+// Remove takes a secret out.
+func (v *Vault) Remove(n ref.Name) error {
+	return v.write(func() error {
+		if _, there := v.rows[n]; !there {
+			return fmt.Errorf("%s: %w", n, ErrAbsent)
+		}
+		delete(v.rows, n)
+		return v.conn.Do("DELETE FROM secret WHERE service = ? AND key = ?", n.Service, n.Key)
+	})
+}
+
+// Values calls f with each value, which is wiped afterwards.
+func (v *Vault) Values(f func(n ref.Name, value []byte) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.fresh(); err != nil {
+		return err
+	}
+	var all []row
+	err := v.conn.Query(context.Background(), "SELECT "+rowColumns+" FROM secret", nil, func(c []driver.Value) error {
+		all = append(all, readRow(c))
+		return nil
+	})
+	if err != nil {
+		return of(err, "read the vault")
+	}
+	for i := range all {
+		r := &all[i]
+		if r.digest() != v.rows[r.name] {
+			return damaged("the row of %s is not the one that was written", r.name)
+		}
+		value, err := v.value(r)
+		if err != nil {
+			return err
+		}
+		err = f(r.name, value)
+		ref.Wipe(value)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// private makes the directory of a file ours alone.
+func private(file string) error { return durable.Private(filepath.Dir(file)) }
