@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -102,4 +103,19 @@ func rest(t *testing.T, n *Node, src []byte) any {
 		}
 	}
 	return v
+}
+
+// TestALargeFileIsEdited: a client's own file holds more than its settings.
+func TestALargeFileIsEdited(t *testing.T) {
+	src := []byte("{\n  \"history\": [" + strings.Repeat(`"a line of what was typed",`, 100_000) + "0],\n  \"a\": {\"y\": 1}\n}\n")
+	out, err := Set(src, []string{"a"}, "x", 1)
+	if err != nil || len(out) < len(src) || !bytes.HasSuffix(out, []byte("\"a\": {\"y\": 1,\n    \"x\": 1}\n}\n")) {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+	if back, err := Delete(out, []string{"a"}, func(n string) bool { return n == "x" }); err != nil || !bytes.Equal(back, src) {
+		t.Errorf("taken out again: %d bytes, %v", len(back), err)
+	}
+	if _, err := Read(make([]byte, MaxText+1)); err == nil {
+		t.Error("a text without bounds is read")
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Bounds on a settings file.
 const (
-	MaxText  = 1 << 20 // bytes
+	MaxText  = 16 << 20 // bytes; Claude Code keeps its history in the file of its servers
 	maxDepth = 100
 )
 

@@ -270,7 +270,7 @@ func TestSettingsThatCannotBeReadAreRefusedWithThePlace(t *testing.T) {
 		"{\"hooks\":[]}":                     `line 1, column 10: "hooks" is no object`,
 		"{\"hooks\":null}":                   `line 1, column 10: "hooks" is no object`,
 		"{\"hooks\":{\"PreToolUse\":{}}}":    `line 1, column 24: "PreToolUse" is no list`,
-		strings.Repeat(" ", jsonc.MaxText+1): "at most 1048576 are read",
+		strings.Repeat(" ", jsonc.MaxText+1): "at most 16777216 are read",
 		strings.Repeat("[", 200) + "broken":  "values nest deeper than 100",
 	}
 	for src, want := range tests {
