@@ -103,7 +103,7 @@ jail/hello       pure part  :
 jail/egress      net        : netguard jail/hello
 jail/guest       part       : jail jail/tree jail/environ
 jail/viewed      part       : reeve jail jail/tree
-jail/plant       part       : jail jail/tree jail/gitconf jail/viewed
+jail/plant       part       : jail jail/configured jail/tree jail/gitconf jail/viewed
 jail/cgroup      part       :
 jail/limit       part       : jail jail/cgroup
 jail/trusted     part       :

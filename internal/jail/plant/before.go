@@ -38,6 +38,7 @@ type Before struct {
 	Start time.Time           // of the file system's own clock
 	Known map[string]bool     // paths that matched a watched pattern already
 	Was   map[string]Standing // what stood protected
+	Steps map[string][]string // what a rebase in progress would start, by its list of steps
 }
 
 // Standing is one protected thing as it was.
@@ -57,7 +58,7 @@ const (
 // Snapshot is taken right before a run; start is when the caller began.
 func Snapshot(plan jail.Plan, start time.Time) *Before {
 	plan = viewed.Watched(plan)
-	b := &Before{Plan: plan, Start: start, Known: map[string]bool{}, Was: map[string]Standing{}}
+	b := &Before{Plan: plan, Start: start, Known: map[string]bool{}, Was: map[string]Standing{}, Steps: map[string][]string{}}
 	b.Plan.Env = nil
 	// A file's change time comes from the coarse clock, which lags behind.
 	if t := fileClock(); t.Before(start) {
@@ -77,6 +78,9 @@ func Snapshot(plan jail.Plan, start time.Time) *Before {
 			s.Kept, s.Text = true, text
 		}
 		b.Was[path] = s
+	}
+	for _, r := range plan.Repos {
+		steps(r.Git, b.Steps)
 	}
 	return b
 }

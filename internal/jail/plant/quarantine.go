@@ -138,6 +138,9 @@ func (q *quarantine) repositories(root string, found tree.Found) {
 	for _, dir := range found.Bare {
 		q.gitDir(dir)
 	}
+	if filepath.Base(root) == ".git" { // what a linked worktree shares
+		q.gitDir(root)
+	}
 	for _, git := range pointers {
 		info, err := os.Lstat(git)
 		switch {
@@ -192,6 +195,7 @@ func (q *quarantine) gitDir(dir string) {
 	})
 	q.hooks(filepath.Join(dir, "hooks"))
 	q.config(filepath.Join(dir, "config"))
+	q.goesOn(dir)
 	for _, wt := range tree.Subdirs(filepath.Join(dir, "worktrees")) {
 		if !q.looked[wt] {
 			q.gitDir(wt)
