@@ -123,7 +123,8 @@ type desk struct {
 	config  string // the agent's settings folder
 	state   string // Reeve's state
 	env     []string
-	outside string // a folder that no session may write
+	outside string   // a folder that no session may write
+	args    []string // more arguments of the agent
 }
 
 // newDesk makes one. policy is the person's policy file, conf their settings.
@@ -238,6 +239,7 @@ func (d *desk) start(script anthropictest.Script, argv ...string) *prompt {
 	d.t.Helper()
 	p := &prompt{model: anthropictest.New(d.t, script), done: make(chan error, 1), out: new(bytes.Buffer)}
 	argv = append(reaching(argv, p.model.URL), d.claude, "-p", "go on", "--permission-mode", "default")
+	argv = append(argv, d.args...)
 	cmd := exec.CommandContext(d.t.Context(), argv[0], argv[1:]...)
 	cmd.Dir = d.work
 	cmd.Env = append(d.env, "ANTHROPIC_BASE_URL="+p.model.URL)

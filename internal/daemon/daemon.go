@@ -330,7 +330,7 @@ func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, acceptin
 	d.mu.Unlock()
 	ways.Wait()
 	endWork() // clients of the gateway are served as long as they like
-	d.gateway.fleet.Close()
+	d.gateway.close()
 	if on := d.runs.Release(); len(on) > 0 {
 		d.logf("sessions go on: %s", strings.Join(on, ", "))
 	}

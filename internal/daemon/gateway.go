@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -46,6 +47,7 @@ type gateway struct {
 	net   *netguard.Guard
 	judge *standing.Judge
 	yard  *programs.Yard
+	ends  sync.WaitGroup // of sessions whose client has gone
 }
 
 // newGateway is made before the kernel, which finds the servers' tools here,
@@ -99,7 +101,7 @@ func (g *gateway) Serve(ctx context.Context, w wire.MCP, streams []*os.File, inS
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer g.ends.Go(end) // the client need not wait until its servers have ended
 	defer context.AfterFunc(ctx, func() { in.SetReadDeadline(time.Now()) })()
 	return talk.Stdio(ctx, in, out, func(send func(message.Message)) talk.Conversation { return g.door.Open(who, send) })
 }
@@ -130,7 +132,7 @@ func (g *gateway) serveHTTP(ctx context.Context, w wire.MCP, files []*os.File, i
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer g.ends.Go(end)
 	return edge.Serve(ctx, files[0], w.Token, func(send func(message.Message)) edge.Conversation { return g.door.Open(who, send) })
 }
 
@@ -168,6 +170,24 @@ func (g *gateway) client(w wire.MCP, inSession string) (who mcp.Client, end func
 	}
 	who.Session, who.Workspace = one.ID, one.Workspace
 	return who, func() { g.d.EndSession(one.ID) }, nil
+}
+
+// close stops every server, and waits as long as a flush may take: what does not
+// end by itself is killed with the daemon.
+func (g *gateway) close() {
+	done := make(chan struct{})
+	go func() {
+		g.fleet.Close()
+		g.ends.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(flushLimit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		g.d.logf("stopped waiting for MCP servers to end after %s", flushLimit)
+	}
 }
 
 // end stops what a session has of servers.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func (c *Conversation) callTool(r *talk.Request) {
 			return
 		}
 		name, args = o.Text("name"), o.Get("arguments")
-		params := r.Params.Set(message.OwnText("name", name)).Without(func(n string) bool { return n == "arguments" })
+		params := slices.Clone(r.Params).Set(message.OwnText("name", name)).Without(func(n string) bool { return n == "arguments" })
 		if args != nil {
 			params = append(params, message.Own("arguments", args))
 		}
@@ -73,7 +74,7 @@ func (c *Conversation) callTool(r *talk.Request) {
 	}
 	u := &use{server: e.Server, name: server.Name(e.Server, e.Item.Name), args: args, params: r.Params, label: e.Item.Name, item: &e.Item, marked: true}
 	if e.Item.Name != name {
-		u.params = u.params.Set(message.OwnText("name", e.Item.Name))
+		u.params = slices.Clone(u.params).Set(message.OwnText("name", e.Item.Name))
 	}
 	c.run(c.begin(r), u)
 }
@@ -236,7 +237,7 @@ func (c *Conversation) complete(r *talk.Request) {
 func (c *Conversation) other(r *talk.Request, e catalog.Entry, as message.Member) {
 	params := r.Params
 	if as.Name != "" {
-		params = params.Set(as)
+		params = slices.Clone(params).Set(as)
 	}
 	judged := params.Without(func(name string) bool { return name == "_meta" })
 	c.run(c.begin(r), &use{server: e.Server, name: server.Name(e.Server, r.Method), args: judged.Bytes(), params: params, label: e.Item.Name})
@@ -310,7 +311,7 @@ func (c *Conversation) send1(ctx context.Context, w *work, u *use, call tool.Cal
 func (c *Conversation) upstream(w *work, u *use, s fleet.Used, judged []byte) upstream.Request {
 	params := u.params
 	if u.item != nil && u.args != nil && string(judged) != string(u.args) { // a person's hook has rewritten them
-		params = params.Set(message.Own("arguments", judged))
+		params = slices.Clone(params).Set(message.Own("arguments", judged))
 	}
 	r := w.waiting()
 	req := upstream.Request{Method: w.method, Params: params.Without(func(n string) bool { return n == "inputResponses" || n == "requestState" }), Name: u.label,

@@ -434,4 +434,10 @@ func TestAParkedCallIsTakenUpByItsOwnClientWithTheSameCallOnly(t *testing.T) {
 	if m := p.call("tools/call", `{"name":"ask","arguments":{},`+answer+`,"requestState":`+state+`}`); m.Error == nil {
 		t.Error("one word was good twice")
 	}
+	// Under a name of the gateway's, with the members in another order.
+	many := g.connect(t, message.Modern, catalog.Filter{}, all)
+	state = string(object(t, many.call("tools/call", `{"name":"modern__ask","arguments":{}}`)).Get("requestState"))
+	if got := said(t, many.call("tools/call", `{"requestState":`+state+`,`+answer+`,"arguments":{},"name":"modern__ask"}`)); !strings.Contains(got, "Bob") {
+		t.Errorf("under its shown name the call says %q", got)
+	}
 }

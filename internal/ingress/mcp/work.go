@@ -68,9 +68,10 @@ func (w *work) follow(r *talk.Request) {
 	})
 }
 
-// repeated is what a request must say again to go on with a call.
+// repeated is what a request must say again to go on with a call, whatever the
+// order of its members. What is sent to the server is what was judged.
 func repeated(p message.Object) []byte {
-	return p.Without(func(name string) bool { return name == "_meta" || name == "inputResponses" || name == "requestState" }).Bytes()
+	return message.Canonical(p.Without(func(name string) bool { return name == "_meta" || name == "inputResponses" || name == "requestState" }).Bytes())
 }
 
 // end gives the work's one answer to who waits for it, now or later.

@@ -119,8 +119,9 @@ type Events struct {
 
 // Session is the servers of one session. It is safe for concurrent use.
 type Session struct {
-	f  *Fleet
-	at Place
+	f    *Fleet
+	at   Place
+	work sync.WaitGroup // that goes on beside calls
 
 	mu     sync.Mutex // guards what follows
 	ships  map[string]*ship
@@ -156,7 +157,7 @@ func (s *Session) Listen(e Events) (ear int, stop func()) {
 		by := s.wants[id]
 		s.mu.Unlock()
 		if len(by) > 0 {
-			go s.Watch(context.Background(), id, nil)
+			s.beside(func() { _ = s.Watch(context.Background(), id, nil) }) // a server that cannot be told tells nobody
 		}
 	}
 }
@@ -187,6 +188,16 @@ func (s *Session) close() {
 		left.Go(one.Close)
 	}
 	left.Wait()
+	s.work.Wait()
+}
+
+// beside does something beside calls, unless the session has ended.
+func (s *Session) beside(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.work.Go(do)
+	}
 }
 
 // ship is the session's server of that name, as it is configured now. One that
@@ -207,7 +218,7 @@ func (s *Session) ship(name string) (*ship, error) {
 		return one, nil
 	}
 	if one != nil {
-		go one.Close() // its calls end with it; a stop takes seconds
+		s.work.Go(one.Close) // its calls end with it; a stop takes seconds
 	}
 	one = &ship{conf: conf, hash: hash}
 	one.Name, one.Idle = name, conf.Guard.Idle

@@ -61,7 +61,7 @@ func (s *Session) stale(one *ship) {
 		return
 	}
 	one.stale[1] = true
-	go s.refresh(one)
+	s.beside(func() { s.refresh(one) })
 }
 
 func (s *Session) refresh(one *ship) {

@@ -1,6 +1,10 @@
 package message
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Strings gives a JSON value in which every string that is a value, not a name,
 // is what change makes of it. Everything else keeps the bytes it had; what is no
@@ -31,6 +35,17 @@ func Strings(v []byte, change func(string) string) []byte {
 		return v
 	}
 	return append(out, v[from:]...)
+}
+
+// Canonical is a JSON value in its canonical form (RFC 8785), so that neither
+// the order of members nor the spelling makes a difference; what has none, such
+// as half a pair of surrogates, comes back as it is.
+func Canonical(v []byte) []byte {
+	c := jsontext.Value(bytes.Clone(v))
+	if c.Canonicalize() != nil {
+		return v
+	}
+	return c
 }
 
 // isName reports whether the string that was read last is a name in an object.
