@@ -190,6 +190,7 @@ deny = ["mcp__legacy__count"]`, "legacy", "modern")
 		t.Errorf("a server is told of the person's: %s", env)
 	}
 	c.end()
+	has(t, "what it printed", d.read("rh/state/mcp-log/legacy.log"), "mcptest: started as legacy")
 	rows := d.reeve("audit", "--json")
 	has(t, "the record", rows, `"mcp__legacy__echo"`, `"mcp:tester"`, `"mcp_server"`, `"mcp:legacy"`, `"input_channel":"mcp"`)
 	if strings.Contains(rows, "ghp_") {
