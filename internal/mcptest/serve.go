@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 )
@@ -97,13 +98,20 @@ func Serve(mode string, in io.Reader, out, errs io.Writer) int {
 	case <-ended:
 	}
 	if s.is[lingers] {
-		select {}
+		forever()
 	}
 	select {
 	case code := <-s.exit:
 		return code
 	default:
 		return 0
+	}
+}
+
+// forever waits in a way that the runtime does not take for a deadlock.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
 	}
 }
 
@@ -140,7 +148,7 @@ func (s *server) read(in io.Reader) {
 			first = false
 		}
 		if s.is[stuck] && m.Method == "notifications/initialized" {
-			select {}
+			forever()
 		}
 	}
 }
