@@ -119,6 +119,17 @@ func (l *Listener) Accept() (*Conn, error) {
 	}
 }
 
+// Passing reports whether an error of Accept goes away by itself: no descriptor
+// or memory was left for a connection, or it was gone before it was taken.
+func Passing(err error) bool {
+	for _, passing := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
+}
+
 // Dial connects to path and checks that a process of this user, or of root,
 // serves it.
 func Dial(path string, timeout time.Duration) (*Conn, error) {

@@ -107,17 +107,42 @@ type Server struct {
 	live int // requests in progress, watchers not counted
 }
 
+// maxInside is how many connections of one session's own socket are served at
+// once; one more is closed. Each call of a hook is one.
+const maxInside = 256
+
 // Serve accepts on l until it is closed. session is the session the socket
-// belongs to, or "" for the control socket.
+// belongs to, or "" for the control socket. Where no descriptor is left it goes
+// on when there is one again: what used them up may have been an agent.
 func (s *Server) Serve(ctx context.Context, l *localsock.Listener, session string) {
+	room := make(chan struct{}, maxInside)
 	for {
 		conn, err := l.Accept()
+		if localsock.Passing(err) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			continue
+		}
 		if err != nil {
 			return
+		}
+		if session != "" {
+			select {
+			case room <- struct{}{}:
+			default:
+				conn.Close()
+				continue
+			}
 		}
 		s.busy.Go(func() {
 			defer conn.Close()
 			s.one(ctx, conn, session)
+			if session != "" {
+				<-room
+			}
 		})
 	}
 }

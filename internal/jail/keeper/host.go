@@ -349,8 +349,7 @@ func (h *host) accept() {
 			return
 		}
 		if err != nil {
-			var temporary syscall.Errno
-			if errors.As(err, &temporary) && (temporary == syscall.EMFILE || temporary == syscall.ENFILE || temporary == syscall.ECONNABORTED) {
+			if localsock.Passing(err) {
 				time.Sleep(50 * time.Millisecond)
 				continue
 			}
