@@ -178,6 +178,7 @@ testuser         exec test  :
 sshdtest         net exec test :
 mcptest          test       : mcp/message
 mcptest/memory   test       : mcp/message mcp/upstream
+mcptest/naive    exec test  :
 anthropictest    net test   :
 openaitest       net test   :
 daemon                      : all

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/reeve-gate/reeve/internal/mcptest"
+	"github.com/reeve-gate/reeve/internal/mcptest/naive"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -40,6 +41,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	naive.Main()
 	mcptest.Main()
 	code := m.Run()
 	if bin, err := built(); err == nil {
