@@ -36,6 +36,7 @@ import (
 const rooms = `
 reeve            pure       :
 
+late             pure       :
 permit           pure       : reeve
 tool                        : reeve permit
 policy/tree      pure part  :
@@ -130,7 +131,7 @@ tool/takeover    part       : reeve tool
 tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
 tool/roster                 : reeve tool
-tool/foreign                : reeve tool shellread
+tool/foreign                : late reeve tool shellread
 tool/server                 : reeve tool
 tool/tooltest    test       : reeve permit tool
 
@@ -138,14 +139,14 @@ mcp/message      pure part  :
 mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
-mcp/servers      part       : config jsonc mcp/upstream
-mcp/clients                 : jsonc tomlc mcp/servers
+mcp/servers      part       : late config jsonc mcp/upstream
+mcp/clients                 : late jsonc tomlc mcp/servers
 mcp/roster                  : reeve config durable wire tool/roster mcp/catalog mcp/classify mcp/finding mcp/message mcp/packages mcp/pins mcp/servers mcp/standing
-mcp/catalog      part       : durable mcp/message mcp/upstream
+mcp/catalog      part       : late durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
-mcp/packages     pure part  :
+mcp/packages     pure part  : late
 mcp/classify     pure part  : reeve mcp/message
-mcp/finding      pure part  : mcp/message
+mcp/finding      pure part  : late mcp/message
 mcp/methods      pure part  :
 mcp/results      part       : mcp/message
 mcp/talk         part       : reeve mcp/message mcp/methods mcp/upstream
@@ -171,7 +172,7 @@ ingress/review   part       : reeve jail jail/viewed session tool/takeover view 
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch view wire
 ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
-ingress/install  part        : reeve durable jsonc ingress/codex
+ingress/install  part        : late reeve durable jsonc ingress/codex
 ingress/roster              : reeve config durable redact wire mcp/clients mcp/packages mcp/servers ingress/install
 
 testuser         exec test  :

@@ -1,14 +1,14 @@
 package view
 
 import (
-	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/durable"
@@ -63,11 +63,32 @@ type base struct {
 	by      map[string]*entry
 }
 
+// record is an entry on the disk: a name may be any bytes.
+type record struct {
+	Path, Link []byte
+	Mode       fs.FileMode
+	Orig, Copy stamp
+	Left       string
+}
+
+// kept is a base on the disk.
+type kept struct {
+	Top     stamp
+	Racy    int64
+	Held    [][]byte
+	Entries []record
+}
+
 // save writes the base whole.
 func (v View) save(b *base) error {
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(gob.NewEncoder(w).Encode(b)) }()
-	text, err := io.ReadAll(r)
+	k := kept{Top: b.Top, Racy: b.Racy, Entries: make([]record, len(b.Entries))}
+	for _, h := range b.Held {
+		k.Held = append(k.Held, []byte(h))
+	}
+	for i, e := range b.Entries {
+		k.Entries[i] = record{[]byte(e.Path), []byte(e.Link), e.Mode, e.Orig, e.Copy, e.Left}
+	}
+	text, err := json.Marshal(&k)
 	if err == nil {
 		err = durable.WriteFile(v.baseFile(), text, 0o600)
 	}
@@ -79,14 +100,20 @@ func (v View) save(b *base) error {
 
 // load reads the base back.
 func (v View) load() (*base, error) {
-	f, err := os.Open(v.baseFile())
+	text, err := os.ReadFile(v.baseFile())
+	var k kept
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read what the view began from: %w", err)
 	}
-	defer f.Close()
-	b := &base{}
-	if err := gob.NewDecoder(f).Decode(b); err != nil {
-		return nil, fmt.Errorf("read what the view began from: %w", err)
+	b := &base{Top: k.Top, Racy: k.Racy, Entries: make([]entry, len(k.Entries))}
+	for _, h := range k.Held {
+		b.Held = append(b.Held, string(h))
+	}
+	for i, r := range k.Entries {
+		b.Entries[i] = entry{string(r.Path), r.Mode, r.Orig, r.Copy, string(r.Link), r.Left}
 	}
 	b.index()
 	return b, nil

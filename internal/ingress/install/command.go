@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // Event is one event of a client that Reeve hooks.
@@ -29,7 +30,7 @@ type Client struct {
 	// on every exit code but 2; a missing program, a crash and a signal give
 	// others.
 	tail string
-	ours func() *regexp.Regexp
+	ours late.Regexp
 }
 
 // Claude is Claude Code 2.1. The end of a session is held up for at most its
@@ -52,9 +53,7 @@ var Codex = newClient("codex", "Codex", ` hook codex || { [ $? = 2 ] || echo "Re
 })
 
 func newClient(name, product, tail string, events []Event) *Client {
-	ours := sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:[A-Z_]+=(?:'[^'\n]*'(?:\\''[^'\n]*')*)? )*('[^\n]*'|"[^\n]*"|[^\s'"]+)` + regexp.QuoteMeta(tail) + `$`)
-	})
+	ours := late.New(`^(?:[A-Z_]+=(?:'[^'\n]*'(?:\\''[^'\n]*')*)? )*('[^\n]*'|"[^\n]*"|[^\s'"]+)` + regexp.QuoteMeta(tail) + `$`)
 	return &Client{name, product, events, tail, ours}
 }
 
@@ -111,4 +110,4 @@ func (c *Client) path(what, path string) error {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // isOurs reports whether a command is one of Reeve's, of any path.
-func (c *Client) isOurs(command string) bool { return c.ours().MatchString(command) }
+func (c *Client) isOurs(command string) bool { return c.ours.MatchString(command) }

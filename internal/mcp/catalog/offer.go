@@ -18,7 +18,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +26,8 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
+
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // Kind is one of the four lists of a server.
@@ -231,7 +232,7 @@ func (o *Offer) note(s string) {
 	}
 }
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var toolName = late.New(`^[A-Za-z0-9_.-]+$`)
 
 func goodName(k Kind, name string) bool {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\ufffd' }) {

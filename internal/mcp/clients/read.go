@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/reeve-gate/reeve/internal/jsonc"
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
 )
 
@@ -267,10 +267,10 @@ func limits(f *Found, w *written, c *Client) {
 }
 
 var (
-	vscodeEnv  = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-	withPreset = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):-[^}]*\}`)
-	folder     = regexp.MustCompile(`\$\{(workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|input:[^}]*|[a-z]+:[^}]*|/)\}`)
-	bareEnv    = regexp.MustCompile(`^\$([A-Za-z_][A-Za-z0-9_]*)$`)
+	vscodeEnv  = late.New(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+	withPreset = late.New(`\$\{([A-Za-z_][A-Za-z0-9_]*):-[^}]*\}`)
+	folder     = late.New(`\$\{(workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|input:[^}]*|[a-z]+:[^}]*|/)\}`)
+	bareEnv    = late.New(`^\$([A-Za-z_][A-Za-z0-9_]*)$`)
 )
 
 // expanded turns the references of other clients into those of mcp.json.

@@ -3,22 +3,23 @@ package finding
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // phrase is one way of saying something, in text that [plain] has flattened.
 type phrase struct {
 	code  Code
 	needs []string // one of them stands in whatever the form matches; looking for them first is ten times as quick
-	form  *regexp.Regexp
+	form  late.Regexp
 }
 
 func say(code Code, needs, form string) phrase {
-	return phrase{code, strings.Split(needs, "|"), regexp.MustCompile(form)}
+	return phrase{code, strings.Split(needs, "|"), late.New(form)}
 }
 
 // Words that stand for one another.
@@ -116,8 +117,8 @@ func (s *scan) said(text string) {
 }
 
 var (
-	base64Run = regexp.MustCompile(`[A-Za-z0-9+/_-]{48,}={0,2}`)
-	hexRun    = regexp.MustCompile(`(?:[0-9A-Fa-f]{2}){24,}`)
+	base64Run = late.New(`[A-Za-z0-9+/_-]{48,}={0,2}`)
+	hexRun    = late.New(`(?:[0-9A-Fa-f]{2}){24,}`)
 )
 
 // encoded finds readable text in an encoding that a model reads and a person

@@ -2,9 +2,10 @@ package packages
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // Registry is where a package comes from.
@@ -258,12 +259,12 @@ func (r *runner) end(l Launch, from, rest []string) Launch {
 }
 
 var (
-	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	npmName      = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*$`)
-	pyName       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pyExact      = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?$`)
-	ociName      = regexp.MustCompile(`^[a-z0-9]+([._:-][a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
-	ociDigest    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	exactVersion = late.New(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	npmName      = late.New(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*$`)
+	pyName       = late.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pyExact      = late.New(`^[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?$`)
+	ociName      = late.New(`^[a-z0-9]+([._:-][a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+	ociDigest    = late.New(`^sha256:[0-9a-f]{64}$`)
 )
 
 // npmSpec reads what npm installs: a name, perhaps with a version, a range or
@@ -318,7 +319,7 @@ func pySpec(l *Launch, spec string) {
 	l.Name, l.Version, l.Exact = pyNormal(name), version, exact
 }
 
-var pyRuns = regexp.MustCompile(`[-_.]+`)
+var pyRuns = late.New(`[-_.]+`)
 
 // pyNormal is the one name under which an index knows a package (PEP 503).
 func pyNormal(name string) string { return strings.ToLower(pyRuns.ReplaceAllString(name, "-")) }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 )
 
@@ -152,7 +152,7 @@ const Reserved = "reeve"
 // MaxName bounds a server's name, in bytes.
 const MaxName = 32
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`)
+var nameForm = late.New(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`)
 
 // The file as it is written.
 type file struct {
@@ -288,8 +288,8 @@ func one(name string, v jsontext.Value) (s Server, notes []string, err error) {
 }
 
 var (
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	header   = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
+	variable = late.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	header   = late.New(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 )
 
 func guarded(v jsontext.Value, address bool) (Guard, error) {

@@ -1,11 +1,10 @@
 package foreign
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -80,10 +79,10 @@ func codexBash(args []byte, at tool.Place) ([]reeve.Effect, error) {
 // in its shells' PATH too: given a patch in any other way, its files are not
 // known.
 func patchInShell(command string, at tool.Place) []reeve.Effect {
-	if !patchWord().MatchString(command) {
+	if !patchWord.MatchString(command) {
 		return nil
 	}
-	m := patchAlone().FindStringSubmatch(command)
+	m := patchAlone.FindStringSubmatch(command)
 	if m == nil || m[2] != m[4] {
 		return []reeve.Effect{{Kind: reeve.EffectUnknown, Why: "a patch inside a longer command"}}
 	}
@@ -98,14 +97,9 @@ func patchInShell(command string, at tool.Place) []reeve.Effect {
 }
 
 var (
-	patchWord  = atFirst(`\bapply_?patch\b`)
-	patchAlone = atFirst(`^\s*(?:cd[ \t]+([\w./-]+)[ \t]*&&[ \t]*)?apply_?patch[ \t]*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
+	patchWord  = late.New(`\bapply_?patch\b`)
+	patchAlone = late.New(`^\s*(?:cd[ \t]+([\w./-]+)[ \t]*&&[ \t]*)?apply_?patch[ \t]*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
 )
-
-// atFirst compiles an expression at its first use.
-func atFirst(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 func applyPatch(args []byte, at tool.Place) ([]reeve.Effect, error) {
 	var a asCommand
@@ -113,13 +107,13 @@ func applyPatch(args []byte, at tool.Place) ([]reeve.Effect, error) {
 		return nil, err
 	}
 	text := a.Command
-	if m := hereDocument().FindStringSubmatch(text); m != nil && m[1] == m[3] {
+	if m := hereDocument.FindStringSubmatch(text); m != nil && m[1] == m[3] {
 		text = m[2] // Codex takes a patch so wrapped too
 	}
 	return append(patched(text, at), a.Rest.effects()...), nil
 }
 
-var hereDocument = atFirst(`^\s*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
+var hereDocument = late.New(`^\s*<<[ \t]*['"]?(\w+)['"]?[ \t]*\n((?s:.*)\n)(\w+)\s*$`)
 
 // patched reads the files that a patch of Codex's own format changes:
 //
