@@ -44,11 +44,11 @@ policy/suffix    pure part  :
 policy/gen                  :
 policy/match     pure part  : reeve policy/suffix
 policy/rule      pure part  : reeve tool policy/tree policy/match
-policy           pure       : reeve tool policy/tree policy/match policy/rule
+policy           pure       : late reeve tool policy/tree policy/match policy/rule
 shellread/words  pure part  : reeve
 shellread/table  pure part  : reeve shellread/words
 shellread/script pure part  :
-shellread/use    pure part long : reeve shellread/words shellread/table shellread/script
+shellread/use    pure part long : late reeve shellread/words shellread/table shellread/script
 shellread        pure long  : reeve shellread/words shellread/table shellread/use
 flow             pure       : reeve
 redact/shape     pure part  :
@@ -116,7 +116,7 @@ jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit
 jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted jail/viewed
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group jail/ruleset jail/viewed
-jail/ssh         exec       : reeve permit jail jail/tree jail/gitconf jail/environ jail/seccomp jail/group jail/trusted
+jail/ssh         exec       : late reeve permit jail jail/tree jail/gitconf jail/environ jail/seccomp jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group jail/viewed
@@ -145,7 +145,7 @@ mcp/roster                  : reeve config durable wire tool/roster mcp/catalog 
 mcp/catalog      part       : late durable mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
 mcp/packages     pure part  : late
-mcp/classify     pure part  : reeve mcp/message
+mcp/classify     pure part  : late reeve mcp/message
 mcp/finding      pure part  : late mcp/message
 mcp/methods      pure part  :
 mcp/results      part       : mcp/message

@@ -1,10 +1,11 @@
-// Package late holds regular expressions that are compiled at their first use:
-// one at the start of the program is paid by every command and every hook,
-// which need few of them.
+// Package late holds regular expressions and sets of words that are made at
+// their first use: what is made at the start of the program is paid by every
+// command and every hook, which need little of it.
 package late
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -34,3 +35,23 @@ func (r Regexp) FindAllString(s string, n int) []string { return r.compiled().Fi
 
 // ReplaceAllString is [regexp.Regexp.ReplaceAllString].
 func (r Regexp) ReplaceAllString(s, by string) string { return r.compiled().ReplaceAllString(s, by) }
+
+// Words is a set of words. It is safe for concurrent use.
+type Words struct{ read func() map[string]bool }
+
+// NewWords returns the set of the words in the lists, which are read at its
+// first use.
+func NewWords(lists ...string) Words {
+	return Words{sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for _, list := range lists {
+			for _, w := range strings.Fields(list) {
+				set[w] = true
+			}
+		}
+		return set
+	})}
+}
+
+// Has reports whether w is one of them.
+func (s Words) Has(w string) bool { return s.read()[w] }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/policy/match"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
@@ -69,7 +70,7 @@ func suggestCommand(c *reeve.Command) (string, bool) {
 	if Opaque(program) {
 		return "", false
 	}
-	if needsSubcommand[program] && (len(c.Words) < 2 || strings.HasPrefix(c.Words[1].Text, "-")) {
+	if needsSubcommand.Has(program) && (len(c.Words) < 2 || strings.HasPrefix(c.Words[1].Text, "-")) {
 		return "", false
 	}
 	var b strings.Builder
@@ -102,30 +103,20 @@ func quoteWord(s string) string {
 // Opaque reports whether a program is a shell, an interpreter or a wrapper: its
 // name says nothing of what a command will do.
 func Opaque(program string) bool {
-	return shells[program] || opaque[program] || opaque[strings.TrimRight(program, "0123456789.")]
+	return shells[program] || opaque.Has(program) || opaque.Has(strings.TrimRight(program, "0123456789."))
 }
 
 // NeedsSubcommand reports whether a program has so many uses that a rule
 // should name one.
-func NeedsSubcommand(program string) bool { return needsSubcommand[program] }
+func NeedsSubcommand(program string) bool { return needsSubcommand.Has(program) }
 
 // opaque are programs whose words do not say what they do, or that start what
 // their words name.
-var opaque = set("python perl ruby node nodejs deno bun php lua luajit tclsh wish osascript awk gawk mawk nawk R Rscript julia swift scala groovy java jshell elixir erl iex ghci runghc dart ts-node tsx npx bunx pnpx uvx pipx",
+var opaque = late.NewWords("python perl ruby node nodejs deno bun php lua luajit tclsh wish osascript awk gawk mawk nawk R Rscript julia swift scala groovy java jshell elixir erl iex ghci runghc dart ts-node tsx npx bunx pnpx uvx pipx",
 	"env sudo doas su xargs parallel find fd fdfind nice nohup timeout time stdbuf setsid ionice chrt taskset flock watch script chroot unshare nsenter prlimit setarch strace ltrace gdb ssh scp rsync eval exec source . command builtin trap")
 
 // needsSubcommand are programs of many uses.
-var needsSubcommand = set("git npm yarn pnpm docker podman kubectl helm cargo go pip pip3 poetry uv gh glab aws gcloud az terraform systemctl brew apt apt-get dnf")
-
-func set(lists ...string) map[string]bool {
-	m := map[string]bool{}
-	for _, l := range lists {
-		for _, w := range strings.Fields(l) {
-			m[w] = true
-		}
-	}
-	return m
-}
+var needsSubcommand = late.NewWords("git npm yarn pnpm docker podman kubectl helm cargo go pip pip3 poetry uv gh glab aws gcloud az terraform systemctl brew apt apt-get dnf")
 
 func suggestPath(e *reeve.Effect, f *Facts) (string, bool) {
 	if e.Path == "" || protectedPath(e) || guarded(e) != "" || e.Deep {

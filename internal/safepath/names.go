@@ -3,6 +3,7 @@ package safepath
 import (
 	"path"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -152,7 +153,7 @@ func scanNames(folded string) (m nameMarks) {
 	m.credential = ofMachine(folded)
 	for rest := folded; rest != ""; {
 		part, after, _ := strings.Cut(rest, "/")
-		if tables.protected[part] {
+		if tables().protected[part] {
 			m.protected = true
 			m.gate = m.gate || gateEntry(part, after)
 			m.credential = m.credential || part == ".git" && gitCredential(after)
@@ -171,7 +172,7 @@ func ofMachine(folded string) bool {
 	if !strings.HasPrefix(folded, "/etc/") && !strings.HasPrefix(folded, "/var/lib/") {
 		return false
 	}
-	for _, secret := range tables.machine {
+	for _, secret := range tables().machine {
 		if hasPath(folded[1:], secret) {
 			return true
 		}
@@ -183,11 +184,11 @@ func ofMachine(folded string) bool {
 // folder configures the gate. The folder itself does: moving it away takes
 // the gate with it.
 func gateEntry(folder, after string) bool {
-	if !tables.agentFolder[folder] {
+	if !tables().agentFolder[folder] {
 		return false
 	}
 	entry, _, _ := strings.Cut(after, "/")
-	return entry == "" || matchAny(tables.gate, entry)
+	return entry == "" || matchAny(tables().gate, entry)
 }
 
 // gitCredential reports whether a path that goes on with after below .git may
@@ -195,7 +196,7 @@ func gateEntry(folder, after string) bool {
 // worktrees.
 func gitCredential(after string) bool {
 	dir, base := path.Split(after)
-	if !matchAny(tables.gitCredential, base) {
+	if !matchAny(tables().gitCredential, base) {
 		return false
 	}
 	return dir == "" || strings.HasPrefix(dir, "modules/") || strings.HasPrefix(dir, "worktrees/")
@@ -203,12 +204,12 @@ func gitCredential(after string) bool {
 
 // storeAt reports whether a credential store begins at part.
 func storeAt(part, after string) bool {
-	for _, tail := range tables.stores[part] {
+	for _, tail := range tables().stores[part] {
 		if hasPath(after, tail) {
 			return true
 		}
 	}
-	return matchAny(tables.starStores, part)
+	return matchAny(tables().starStores, part)
 }
 
 // hasPath reports whether rest begins with the names of tail, where a name of
@@ -226,7 +227,7 @@ func hasPath(rest, tail string) bool {
 }
 
 func credentialName(base string) bool {
-	return matchAny(tables.names, base) && !matchAny(tables.exceptions, base)
+	return matchAny(tables().names, base) && !matchAny(tables().exceptions, base)
 }
 
 func matchAny(patterns []string, name string) bool {
@@ -249,7 +250,7 @@ func match(pattern, name string) bool {
 }
 
 // tables are the lists above, folded and keyed once.
-var tables = func() (t struct {
+var tables = sync.OnceValue(func() (t struct {
 	protected, agentFolder                          map[string]bool
 	stores                                          map[string][]string // first name → the further names
 	starStores                                      []string            // stores of one name with a star in it
@@ -279,7 +280,7 @@ var tables = func() (t struct {
 		t.machine = append(t.machine, fold(p[1:]))
 	}
 	return t
-}()
+})
 
 func foldAll(list []string) []string {
 	out := make([]string, len(list))

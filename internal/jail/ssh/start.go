@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/group"
 	"github.com/reeve-gate/reeve/internal/jail/seccomp"
 	"github.com/reeve-gate/reeve/internal/jail/trusted"
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
 
@@ -232,7 +232,7 @@ func (b *begun) carried() jail.Options {
 	return opts
 }
 
-var ourDir = regexp.MustCompile(`^/tmp/reeve-[A-Za-z0-9]+$`)
+var ourDir = late.New(`^/tmp/reeve-[A-Za-z0-9]+$`)
 
 // put makes the run's private directory there and fills it.
 func (b *begun) put(cmd jail.Cmd) error {

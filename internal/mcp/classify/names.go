@@ -3,6 +3,8 @@ package classify
 import (
 	"strings"
 	"unicode"
+
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // doing is what a name says that a tool does.
@@ -17,31 +19,23 @@ type doing struct {
 // commit_files does not, get_and_set does not; in the plural it is a thing
 // (console_messages). What removes counts anywhere.
 var (
-	removes = words(`delete del remove rm rmdir unlink drop purge wipe erase destroy truncate shred nuke uninstall unpublish
+	removes = late.NewWords(`delete del remove rm rmdir unlink drop purge wipe erase destroy truncate shred nuke uninstall unpublish
 		revoke terminate kill format clear clean flush prune discard expunge empty reset rollback revert restore overwrite unregister evict deprovision`)
-	changes = words(`write create update insert append add set put edit modify move mv rename copy cp upload send submit publish deploy execute exec eval evaluate
+	changes = late.NewWords(`write create update insert append add set put edit modify move mv rename copy cp upload send submit publish deploy execute exec eval evaluate
 		install apply enable disable approve reject cancel close reopen open pay purchase buy sell withdraw deposit register subscribe unsubscribe assign unassign
 		grant invite ban mute join leave save store mkdir touch replace alter upsert migrate provision restart shutdown reboot suspend
 		resume pause start stop accept decline confirm complete finish resolve dismiss archive unarchive star unstar like unlike follow unfollow retweet tweet click type fill press drag drop hover scroll
 		navigate goto dispatch broadcast notify email sms dial reply respond upvote downvote generate make do perform invoke inject attach detach bind unbind mount unmount
 		link sync encrypt decrypt sign login logout authenticate authorize impersonate sudo chmod chown kick push rebase amend cherry squash sleep increment decrement enqueue dequeue spawn launch
 		transfer transform convert compress extract rotate crop resize mark unmark pin unpin lock unlock hide unhide toggle switch configure setup init initialize initialise populate seed ingest merge`)
-	either = words(`commit merge post run release comment tag fork branch branches patch patches note order call message log update fix fixes change import
+	either = late.NewWords(`commit merge post run release comment tag fork branch branches patch patches note order call message log update fix fixes change import
 		export share book charge trigger build request schedule pull stash label review vote transfer refund invoice payment open link sign store
 		archive press type start star pin lock mark set save like follow move copy copies close format clean empty reset restore register backup task
 		job script command shell sql cron record design draft event track edit`)
-	reads = words(`get list read search find show view describe count fetch query check lookup inspect browse head peek stat stats status tail cat ls diff compare explain summarize summarise
+	reads = late.NewWords(`get list read search find show view describe count fetch query check lookup inspect browse head peek stat stats status tail cat ls diff compare explain summarize summarise
 		validate verify lint analyze analyse preview print display retrieve is has info whoami ping echo resolve suggest estimate watch monitor scan detect audit download examine`)
-	joins = words(`and or then plus with`)
+	joins = late.NewWords(`and or then plus with`)
 )
-
-func words(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		set[w] = true
-	}
-	return set
-}
 
 // verbOf reads a tool's name.
 func verbOf(name string) doing {
@@ -54,17 +48,17 @@ func verbOf(name string) doing {
 		d.destroys = d.destroys || destroys
 	}
 	for _, w := range split(name) {
-		thing := either[w] && reading
+		thing := either.Has(w) && reading
 		switch {
-		case joins[w]:
+		case joins.Has(w):
 			reading = false
-		case strings.HasSuffix(w, "s") && either[strings.TrimSuffix(w, "s")]:
+		case strings.HasSuffix(w, "s") && either.Has(strings.TrimSuffix(w, "s")):
 		case thing:
-		case removes[w]:
+		case removes.Has(w):
 			note(w, true)
-		case reads[w] && !changes[w]:
+		case reads.Has(w) && !changes.Has(w):
 			reading = true
-		case changes[w], either[w]:
+		case changes.Has(w), either.Has(w):
 			note(w, false)
 		default:
 			if verb, destroys := glued(w); verb != "" && !(reading && participle(w, verb)) {

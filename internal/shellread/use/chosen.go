@@ -3,6 +3,7 @@ package use
 import (
 	"strings"
 
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/shellread/words"
 )
 
@@ -35,20 +36,14 @@ func (r *reading) chosen(v words.Word) {
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+"
 
 // secretEndings are those of key files, of .env itself, and of its variants.
-var secretEndings = func() map[string]bool {
-	all := map[string]bool{}
-	for ending := range strings.FieldsSeq("env pem key p12 pfx ppk jks keystore kdbx agekey local production prod development dev staging stage test testing ci default secret secrets old bak backup") {
-		all[ending] = true
-	}
-	return all
-}()
+var secretEndings = late.NewWords("env pem key p12 pfx ppk jks keystore kdbx agekey local production prod development dev staging stage test testing ci default secret secrets old bak backup")
 
 // harmless: it ends in a dot and an ending that no credential has, and does not
 // begin as one does.
 func harmless(name string) bool {
 	dot := strings.LastIndexByte(name, '.')
 	return dot > 0 && name[0] != '.' && !strings.HasPrefix(name, "client_") && strings.Trim(name, letters+"*.") == "" &&
-		strings.Trim(name[dot+1:], letters) == "" && name[dot+1:] != "" && !secretEndings[strings.ToLower(name[dot+1:])]
+		strings.Trim(name[dot+1:], letters) == "" && name[dot+1:] != "" && !secretEndings.Has(strings.ToLower(name[dot+1:]))
 }
 
 // alternatives takes the braces of rg's patterns apart: *.{ts,tsx}. Nested ones

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // external marks the command as one that changes something outside.
@@ -47,17 +48,9 @@ func (r *reading) publisher() {
 }
 
 // readingVerbs look at a service without changing it.
-var readingVerbs = wordSet(`list ls get describe show view status info version help logs log cat head tail search diff plan validate preview template lint output
+var readingVerbs = late.NewWords(`list ls get describe show view status info version help logs log cat head tail search diff plan validate preview template lint output
 	graph providers whoami history env config completion explain top events api-resources api-versions cluster-info wait port-forward proxy kustomize options auth
 	checks watch dev build init synth console test fmt doc get-contexts current-context presign query scan check ps images inspect doctor regions open browse download`)
-
-func wordSet(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, f := range strings.Fields(s) {
-		m[f] = true
-	}
-	return m
-}
 
 // verbs: tools for services, whose sub-commands are too many for a table. A
 // use that names no reading verb changes something.
@@ -78,14 +71,14 @@ func (r *reading) verbs() {
 		}
 		return
 	}
-	if len(ops) > 1 && ops[0] == "rollout" && readingVerbs[ops[1]] {
+	if len(ops) > 1 && ops[0] == "rollout" && readingVerbs.Has(ops[1]) {
 		return
 	}
 	switch r.name {
 	case "gh", "glab":
 		r.forge(ops)
 	case "kubectl", "oc":
-		if !readingVerbs[ops[0]] {
+		if !readingVerbs.Has(ops[0]) {
 			r.external(r.name + " " + ops[0] + " changes a cluster")
 		}
 	case "aws":
@@ -94,16 +87,16 @@ func (r *reading) verbs() {
 		r.external(r.name + " changes other machines")
 	case "gcloud", "az", "gsutil", "bq", "s3cmd", "rclone", "mc", "azcopy", "ibmcloud", "aliyun", "oci", "doctl", "linode-cli":
 		for _, o := range ops {
-			if readingVerbs[o] || strings.HasPrefix(o, "list") || strings.HasPrefix(o, "describe") || strings.HasPrefix(o, "get-") {
+			if readingVerbs.Has(o) || strings.HasPrefix(o, "list") || strings.HasPrefix(o, "describe") || strings.HasPrefix(o, "get-") {
 				return
 			}
 		}
 		r.external(r.name + " changes a service")
 	default:
-		if !readingVerbs[ops[0]] && (len(ops) < 2 || !readingVerbs[ops[1]] || ops[0] == "apply" || ops[0] == "destroy" || ops[0] == "deploy") {
+		if !readingVerbs.Has(ops[0]) && (len(ops) < 2 || !readingVerbs.Has(ops[1]) || ops[0] == "apply" || ops[0] == "destroy" || ops[0] == "deploy") {
 			r.external(r.name + " " + ops[0] + " changes something outside this machine")
 		} else if ops[0] == "state" || ops[0] == "workspace" {
-			if len(ops) > 1 && !readingVerbs[ops[1]] {
+			if len(ops) > 1 && !readingVerbs.Has(ops[1]) {
 				r.external(r.name + " " + ops[1] + " changes something outside this machine")
 			}
 		}
@@ -150,7 +143,7 @@ func (r *reading) forge(ops []string) {
 	case "search", "status", "browse", "version", "help", "completion":
 		return
 	}
-	if len(ops) > 1 && (readingVerbs[ops[1]] || ops[1] == "clone" || ops[1] == "checkout" || ops[1] == "token" || ops[1] == "setup-git") {
+	if len(ops) > 1 && (readingVerbs.Has(ops[1]) || ops[1] == "clone" || ops[1] == "checkout" || ops[1] == "token" || ops[1] == "setup-git") {
 		return
 	}
 	if len(ops) == 1 {
