@@ -335,7 +335,14 @@ func (s *soaked) count() (c counts) {
 		return nil
 	})
 	sockets, _ := os.ReadFile("/proc/net/unix")
-	c.sockets = bytes.Count(sockets, []byte(s.mark))
+	for line := range bytes.Lines(sockets) {
+		if bytes.Contains(line, []byte(s.mark)) && !bytes.Contains(line, []byte("/state/hooks/")) { // one there is made ready for the next run
+			c.sockets++
+		}
+	}
+	if spare, _ := filepath.Glob(filepath.Join(s.home(), "state", "hooks", "*.sock")); len(spare) > 1 {
+		c.sockets += len(spare) - 1
+	}
 	folders, _ := filepath.Glob(filepath.Join(s.home(), "state", "sessions", "*", "kept.json"))
 	c.folders = len(folders)
 	return c
