@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,10 @@ func TestAViewHoldsBehindBothWalls(t *testing.T) {
 					if err := os.Chown(root, u.UID, u.GID); err != nil {
 						t.Fatal(err)
 					}
-					command = func(args ...string) *exec.Cmd { return u.Command(t.Context(), args[0], args[1:]...) }
+					// Without the test's context, which ends before the last command.
+					command = func(args ...string) *exec.Cmd {
+						return u.Command(context.WithoutCancel(t.Context()), args[0], args[1:]...)
+					}
 				}
 				viewed(t, bin, engine, root, command)
 			})
