@@ -290,7 +290,7 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	d.runs.Adopt()
 	d.closeLeftovers(ctx)
 	limit.Sweep()
-	time.AfterFunc(sweepIn, limit.Sweep) // for an earlier daemon that was to do it and was killed
+	time.AfterFunc(sweepIn, limit.Sweep)                        // for an earlier daemon that was to do it and was killed
 	for _, left := range plant.Leftover(runsDir(d.opt.Paths)) { // before anything can run there again
 		for _, line := range left.Lines("") {
 			fmt.Fprintf(d.opt.Log, "%s after a run that was cut off: %s\n", time.Now().UTC().Format(time.RFC3339), redact.Visible(line))
