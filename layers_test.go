@@ -53,12 +53,15 @@ shellread        pure long  : reeve shellread/words shellread/table shellread/us
 flow             pure       : reeve
 redact/shape     pure part  :
 redact/name      pure part  :
-redact/value     pure part  : redact/name redact/shape
+redact/value     pure part  : redact/name redact/shape redact/mark
+redact/assign    pure part  : redact/name redact/shape redact/value
+redact/mark      pure part  : redact/shape
+redact/corpus    test       : redact/shape
 redact/known     pure part  :
 redact/command   pure part  :
 redact/visible   pure part  :
-redact/document  pure part  : redact/name redact/value redact/command
-redact           pure       : reeve redact/name redact/shape redact/value redact/known redact/command redact/document redact/visible
+redact/document  pure part  : redact/name redact/value redact/command redact/mark
+redact           pure       : reeve redact/name redact/shape redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
 
 jsonc            pure       :
 tomlc            pure       :

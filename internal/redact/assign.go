@@ -3,7 +3,10 @@ package redact
 import (
 	"strings"
 
+	"github.com/reeve-gate/reeve/internal/redact/assign"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/shape"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
 
@@ -19,7 +22,11 @@ func (s *scan) assigned(i int) (span, bool) {
 			return span{}, false
 		case '/':
 			if s.at(i+2) == '/' && classOf[s.before(i)]&alnum != 0 {
-				return s.url(i + 3)
+				sp, ok := s.url(i + 3)
+				if ok {
+					s.is(origin{rule: urlRule})
+				}
+				return sp, ok
 			}
 		case 'A':
 			if sp, ok := s.telegram(i); ok {
@@ -31,24 +38,40 @@ func (s *scan) assigned(i int) (span, bool) {
 		}
 	}
 	n := s.nameBefore(i)
-	if n.text == "" {
+	if n.Text == "" {
 		return span{}, false
 	}
-	m := name.Of(n.text)
-	if m == name.Plain {
-		if op == '=' && signature(n) {
-			return s.signed(i + 1)
+	m := name.Of(n.Text)
+	if m == name.Plain && (len(n.Text) == len("value") || len(n.Text) == len("default")) {
+		if near := assign.Nearby(n.Text, s.buf[s.low(n.At):n.At]); near != "" {
+			n.Text, m = near, name.Strong
 		}
-		return span{}, false
 	}
-	n.starts = s.startsLine(n.at)
-	a := assignment{name: n, meaning: m, op: op}
+	if m == name.Plain {
+		if op == '=' && n.Signs() {
+			sp, ok := s.signed(i + 1)
+			if ok {
+				s.is(origin{rule: signedRule, name: n.Text})
+			}
+			return sp, ok
+		}
+		if op == ':' && n.Text == "Private-Lines" {
+			return s.putty(i)
+		}
+		// Such a token has 20 bytes and more, and at most 8 before it.
+		if i+20 < s.hi && (classOf[s.buf[i+12]]&classOf[s.buf[i+20]]&(base64Char|tokenChar) == 0) {
+			return span{}, false
+		}
+		return s.vendor(i+1, n)
+	}
+	n.Starts = s.startsLine(n.At)
+	a := assign.Value{Name: n, Meaning: m, Op: op}
 	j := i + 1
 	switch next := s.at(j); {
 	case op == ':' && next == '=':
-		a.code, j = true, j+1
+		a.Code, j = true, j+1
 	case op == '=' && next == '=', op == '=' && strings.IndexByte("!<>=~", s.before(i)) >= 0:
-		a.compared = true
+		a.Compared = true
 		for s.at(j) == '=' {
 			j++
 		}
@@ -57,47 +80,29 @@ func (s *scan) assigned(i int) (span, bool) {
 	case op == '=' && s.before(i) == ':': // judged at the colon
 		return span{}, false
 	}
-	return s.value(j, a)
-}
-
-// assignment is what is known of a value before it is read.
-type assignment struct {
-	name     label
-	meaning  name.Meaning
-	op       byte // '=', ':', ' ' behind a flag
-	code     bool // only program text writes it so
-	compared bool // == and its like
-	spaced   bool
-}
-
-// label is a name and what stands around it.
-type label struct {
-	text    string
-	quote   byte // that closes it, 0 = none
-	left    byte // before it and its quote; 0 = the start
-	opened  byte // the quote before a name that no quote closes
-	starts  bool // nothing but blanks, - and "export" stand before it on its line
-	at      int  // where it begins
-	spaced  bool // blanks stand between it and the operator
-	escaped bool // the quotes are those of JSON inside a string
+	sp, ok := s.value(j, a)
+	if ok {
+		s.is(origin{rule: nameRule, name: n.Text})
+	}
+	return sp, ok
 }
 
 // nameBefore reads backwards from an operator: "name" :, name =, x['name'] =.
-func (s *scan) nameBefore(i int) (n label) {
+func (s *scan) nameBefore(i int) (n assign.Name) {
 	low := s.low(i)
 	j := i
 	for j > low && (s.buf[j-1] == ' ' || s.buf[j-1] == '\t') && i-j < 8 {
 		j--
 	}
-	n.spaced = j < i
+	n.Spaced = j < i
 	if j > low && s.buf[j-1] == ']' {
 		j--
 	}
 	if j > low && (s.buf[j-1] == '"' || s.buf[j-1] == '\'' || s.buf[j-1] == '`') {
 		j--
-		n.quote = s.buf[j]
+		n.Quote = s.buf[j]
 		for j > low && s.buf[j-1] == '\\' {
-			n.escaped = true
+			n.Escaped = true
 			j--
 		}
 	}
@@ -106,24 +111,24 @@ func (s *scan) nameBefore(i int) (n label) {
 		j--
 	}
 	if end-j > name.Max {
-		return label{}
+		return assign.Name{}
 	}
 	start := j
 	for start < end && (s.buf[start] == '-' || s.buf[start] == '.' || s.buf[start] == '$') {
 		start++
 	}
-	n.text = s.buf[start:end]
+	n.Text = s.buf[start:end]
 	// A name right behind an escape such as \n takes its letter along.
-	if j > low && s.buf[j-1] == '\\' && len(n.text) > 1 && strings.IndexByte("nrt", n.text[0]) >= 0 && start == j && n.quote == 0 {
-		n.text = n.text[1:]
+	if j > low && s.buf[j-1] == '\\' && len(n.Text) > 1 && strings.IndexByte("nrt", n.Text[0]) >= 0 && start == j && n.Quote == 0 {
+		n.Text = n.Text[1:]
 	}
 	if j > low {
-		n.left = s.buf[j-1]
-		if n.quote == 0 && (n.left == '"' || n.left == '\'' || n.left == '`') {
-			n.opened = n.left
+		n.Left = s.buf[j-1]
+		if n.Quote == 0 && (n.Left == '"' || n.Left == '\'' || n.Left == '`') {
+			n.Opened = n.Left
 		}
 	}
-	n.at = start
+	n.At = start
 	return n
 }
 
@@ -141,14 +146,14 @@ func (s *scan) startsLine(i int) bool {
 }
 
 // value reads what is assigned, from j on.
-func (s *scan) value(j int, a assignment) (span, bool) {
+func (s *scan) value(j int, a assign.Value) (span, bool) {
 	from := j
 	for j < from+16 && (s.at(j) == ' ' || s.at(j) == '\t') {
 		j++
 	}
-	a.spaced = j > from || a.name.spaced
+	a.Spaced = j > from || a.Name.Spaced
 	s.keep = j
-	if s.has(j, Mark) {
+	if s.markAt(j) > 0 {
 		return span{}, false
 	}
 	k := j
@@ -158,10 +163,10 @@ func (s *scan) value(j int, a assignment) (span, bool) {
 	if c := s.at(k); c == '"' || c == '\'' || c == '`' {
 		return s.quotedValue(k, k-j, a)
 	}
-	if a.compared {
+	if a.Compared {
 		return span{}, false
 	}
-	switch a.meaning {
+	switch a.Meaning {
 	case name.Header, name.Cookie:
 		return s.headerValue(j, a)
 	}
@@ -170,9 +175,9 @@ func (s *scan) value(j int, a assignment) (span, bool) {
 
 // quotedValue reads the value in the quotes that open at k behind esc
 // backslashes.
-func (s *scan) quotedValue(k, esc int, a assignment) (span, bool) {
+func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 	quote := s.buf[k]
-	if a.name.opened == quote && a.name.quote == 0 {
+	if a.Name.Opened == quote && a.Name.Quote == 0 {
 		return span{}, false // it closes the string that the name stands in
 	}
 	from := k + 1
@@ -190,25 +195,25 @@ func (s *scan) quotedValue(k, esc int, a assignment) (span, bool) {
 	}
 	v := s.buf[from:min(end, s.hi)]
 	switch {
-	case v == "" || v[0] == ' ' || v[0] == '\t' || value.Placeholder(v) || strings.Contains(v, Mark):
+	case v == "" || v[0] == ' ' || v[0] == '\t' || value.Placeholder(v) || mark.In(v):
 		return span{}, false
-	case a.meaning == name.Weak && strings.IndexByte(v, ' ') >= 0:
+	case a.Meaning == name.Weak && strings.IndexByte(v, ' ') >= 0:
 		return span{}, false
-	case a.meaning == name.Key && (!value.Random(v) || strings.IndexByte(v, ' ') >= 0):
+	case a.Meaning == name.Key && (!value.Random(v) || strings.IndexByte(v, ' ') >= 0):
 		return span{}, false
-	case a.meaning == name.Pass && (a.op == ':' && a.name.text != "pass" || value.Outcome(v) || a.spaced && (value.Wordy(v) || strings.IndexByte(v, ' ') >= 0)):
+	case a.Meaning == name.Pass && (a.Op == ':' && a.Name.Text != "pass" || value.Outcome(v) || a.Spaced && (value.Wordy(v) || strings.IndexByte(v, ' ') >= 0)):
 		return span{}, false
-	case a.meaning == name.Weak && (value.Wordy(v) && len(v) <= 16 && a.name.quote == 0 || value.Version(strings.TrimLeft(v, "^~<>= "))):
+	case a.Meaning == name.Weak && (value.Wordy(v) && len(v) <= 16 && a.Name.Quote == 0 || value.Version(strings.TrimLeft(v, "^~<>= "))):
 		return span{}, false
-	case a.meaning == name.Cookie && strings.IndexByte(v, '=') < 0:
+	case a.Meaning == name.Cookie && strings.IndexByte(v, '=') < 0:
 		return span{}, false
-	case len(v) == 1 && a.name.quote == 0: // <a accesskey="p">
+	case len(v) == 1 && a.Name.Quote == 0: // <a accesskey="p">
 		return span{}, false
-	case a.compared && (value.Wordy(v) || a.meaning == name.Pass):
+	case a.Compared && (value.Wordy(v) || a.Meaning == name.Pass):
 		return span{}, false
 	}
-	if a.meaning == name.Header {
-		n := schemeLen(v)
+	if a.Meaning == name.Header {
+		n := assign.Scheme(v)
 		if from += n; from == end || value.Placeholder(v[n:]) {
 			return span{}, false
 		}
@@ -242,152 +247,133 @@ func (s *scan) quoted(j int, quote byte, esc int) int {
 	return k - j + 1
 }
 
-// schemes are the first words of an Authorization header that say how the
-// rest is to be read.
-func schemeLen(v string) int {
-	word, rest, ok := strings.Cut(v, " ")
-	if !ok || rest == "" || len(word) > 20 || !value.Wordy(strings.ReplaceAll(word, "-", "")) {
-		return 0
-	}
-	return len(word) + 1
-}
-
 // headerValue is the rest of a header.
-func (s *scan) headerValue(j int, a assignment) (span, bool) {
+func (s *scan) headerValue(j int, a assign.Value) (span, bool) {
 	end := s.run(j, headerChar)
 	v := strings.TrimRight(s.buf[j:end], " \t")
 	switch {
-	case v == "" || value.Placeholder(v) || value.Neutral(v) || strings.Contains(v, Mark):
+	case v == "" || value.Placeholder(v) || value.Neutral(v) || mark.In(v):
 		return span{}, false
-	case a.meaning == name.Cookie && (strings.IndexByte(v, '=') < 0 || a.op != ':'):
+	case a.Meaning == name.Cookie && (strings.IndexByte(v, '=') < 0 || a.Op != ':'):
 		return span{}, false
-	case a.meaning == name.Cookie:
+	case a.Meaning == name.Cookie:
 		return span{at: j, cover: j, class: headerChar}, true
 	}
-	j += schemeLen(v)
+	j += assign.Scheme(v)
 	token := s.buf[j:end]
 	if i := strings.IndexAny(token, " \t,"); i >= 0 {
 		token = token[:i]
 	}
-	if token == "" || value.Placeholder(token) || a.op == '=' && value.Call(s.buf[j:min(end+1, s.hi)]) || a.code || value.Wordy(token) && len(token) < 20 && (a.spaced && a.op == '=' || strings.ContainsAny(s.buf[j:end], " ")) {
+	if token == "" || value.Placeholder(token) || a.Op == '=' && value.Call(s.buf[j:min(end+1, s.hi)]) || a.Code || value.Wordy(token) && len(token) < 20 && (a.Spaced && a.Op == '=' || strings.ContainsAny(s.buf[j:end], " ")) {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: headerChar}, true
 }
 
 // bareValue is a value without quotes.
-func (s *scan) bareValue(j int, a assignment) (span, bool) {
+func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 	cl := valueChar
-	if a.name.starts && a.name.quote == 0 && !a.code {
+	if a.Name.Starts && a.Name.Quote == 0 && !a.Code {
 		cl = lineChar
+	}
+	if c := s.at(j); cl == lineChar && (c == '|' || c == '>') && a.Op == ':' {
+		return s.block(j, a)
 	}
 	end := s.run(j, cl)
 	v := s.buf[j:end]
-	if v == "" || strings.Contains(v, Mark) || value.Placeholder(v) || value.Neutral(v) {
+	if v == "" || mark.In(v) || value.Placeholder(v) || value.Neutral(v) {
 		return span{}, false
 	}
 	next := s.at(end)
-	if next == '(' || value.Call(v) || next == '[' && a.spaced || (next == '"' || next == '\'') && len(v) <= 3 && value.Wordy(v) { // f(x), x[y], b"..."
+	if next == '(' || value.Call(v) || next == '[' && a.Spaced || (next == '"' || next == '\'') && len(v) <= 3 && value.Wordy(v) { // f(x), x[y], b"..."
 		return span{}, false
 	}
-	if !s.secretly(v, end, a) {
+	alone := s.at(end) == '\n' || s.at(end) == '\r' || end >= s.hi
+	if !a.Secretly(v, alone) {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: cl}, true
 }
 
-// secretly decides whether a bare value is one, by how it looks and where it
-// stands: program text and prose are full of names before colons.
-func (s *scan) secretly(v string, end int, a assignment) bool {
-	digits, letters, symbols := 0, 0, 0
-	for _, c := range []byte(v) {
-		switch {
-		case classOf[c]&digit != 0:
-			digits++
-		case classOf[c]&letter != 0:
-			letters++
-		default:
-			symbols++
-		}
-	}
-	env := a.op == '=' && !a.spaced && !a.code
-	identifier := value.Identifier(v)
-	switch {
-	case letters+digits == 0:
-		return false
-	case a.meaning == name.Key:
-		return (env || a.op == ':' && a.spaced && a.name.starts) && value.Random(v)
-	case a.meaning == name.Pass && a.op != ' ':
-		return s.passes(v, env, identifier, a)
-	case a.code:
-		return !identifier && digits > 0 && symbols == 0 && letters > 0 && len(v) >= 8
-	case identifier && value.NamesSecret(v): // token=access_token
-		return false
-	case strings.HasSuffix(strings.ToLower(a.name.text), "pwd") && (strings.IndexByte("/~.", v[0]) >= 0 || value.Wordy(v)): // the working directory
-		return false
-	case identifier && a.spaced && a.op == '=' && strings.IndexByte(a.name.text, '.') > 0: // x.password = y
-		return false
-	case a.spaced && (identifier && digits == 0 && len(v) < 4 || strings.HasPrefix(v, "0x") && len(v) < 12):
-		return false
-	case a.meaning == name.Weak && a.spaced && strings.ContainsAny(v, "*()[]"):
-		return false
-	case env && a.meaning == name.Weak:
-		return len(v) >= 4 && !value.Wordy(v) || len(v) >= 8
-	case env:
-		return !(identifier && strings.IndexByte(v, '.') > 0 && a.name.text != strings.ToUpper(a.name.text))
-	case a.op == ' ': // behind a flag
-		return !(value.Wordy(v) && value.English[v]) && !(identifier && v == strings.ToUpper(v))
-	case a.meaning == name.Weak:
-		return len(v) >= 6 && letters > 0 && digits > 0 && !value.Number(v) && !value.Version(v) || digits == 0 && len(v) >= 24 && value.Wordy(v)
-	case identifier && digits == 0 && strings.IndexByte(v, '_') > 0 && v == strings.ToUpper(v): // a constant
-		return false
-	case identifier && digits == 0:
-		alone := s.at(end) == '\n' || s.at(end) == '\r' || end >= s.hi
-		return a.name.starts && alone && strings.IndexByte(v, '.') < 0 && (a.op == ':' && a.spaced || a.op == '=') && !value.Camel(v)
-	case a.op == ':' && !a.spaced:
-		return len(v) >= 4 && !value.Number(v)
-	case a.op == '=' && identifier && !a.name.starts: // x := y2, in code
-		return len(v) >= 8 && letters > 0 && digits > 1
-	case identifier && strings.IndexByte(v, '.') > 0 && digits < 3:
-		return false
-	}
-	return symbols == 0 || digits > 0 || !strings.HasSuffix(v, ".") && !strings.HasSuffix(v, ":")
-}
-
-// passes decides whether what stands behind "pass" is a password: a test that
-// passed, and a count of them, are written the same way.
-func (s *scan) passes(v string, env, identifier bool, a assignment) bool {
-	switch {
-	case value.Outcome(v), identifier && (value.NamesSecret(v) || strings.IndexByte(v, '.') > 0):
-		return false
-	case env:
-		return len(v) >= 4
-	}
-	return a.op == ':' && a.name.starts && a.name.text == "pass" && len(v) >= 6 && strings.IndexAny(v, "0123456789") >= 0
-}
-
-// signature: query parameters that carry a grant. The long names mean nothing
-// else; the short ones need the place of a parameter, whose & may be written
-// as JSON does for HTML.
-func signature(n label) bool {
-	text, param := n.text, n.left == '?' || n.left == '&' || n.left == ';'
-	if n.left == '\\' && strings.HasPrefix(text, "u0026") {
-		text, param = text[len("u0026"):], true
-	}
-	switch strings.ToLower(text) {
-	case "x-amz-signature", "x-goog-signature", "x-amz-security-token":
-		return true
-	case "sig", "signature", "hmac":
-		return param
-	}
-	return false
-}
-
 func (s *scan) signed(j int) (span, bool) {
 	end := s.run(j, valueChar)
 	v := s.buf[j:end]
-	if len(v) < 16 || strings.Contains(v, Mark) || value.Placeholder(v) || value.Wordy(v) && len(v) < 24 {
+	if len(v) < 16 || mark.In(v) || value.Placeholder(v) || value.Wordy(v) && len(v) < 24 {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: valueChar}, true
+}
+
+// vendor is a token without a prefix of its own behind a name that holds the
+// vendor's word: ALGOLIA = "...". Names that say secret are read before.
+func (s *scan) vendor(j int, n assign.Name) (span, bool) {
+	words := shape.Vendors(n.Text)
+	if len(words) == 0 {
+		return span{}, false
+	}
+	for limit := j + 8; j < limit && strings.IndexByte(" \t\"'=>\\", s.at(j)) >= 0; j++ {
+	}
+	if classOf[s.at(j)]&alnum == 0 {
+		return span{}, false
+	}
+	s.keep = j
+	end := s.runTo(j, base64Char|tokenChar, j+100)
+	for _, w := range words {
+		if w.Fits(s.buf[j:end]) {
+			s.isToken(w.Kind, j, end)
+			return span{at: j, cover: end}, true
+		}
+	}
+	return span{}, false
+}
+
+// block is a YAML value of its own lines behind | or >, which stands at j: all
+// lines that are set in further than the first of them, and it.
+func (s *scan) block(j int, a assign.Value) (span, bool) {
+	k := j + 1
+	for k < j+4 && strings.IndexByte("+-123456789", s.at(k)) >= 0 && s.at(k) != 0 {
+		k++
+	}
+	if s.at(k) == '\r' {
+		k++
+	}
+	if s.at(k) != '\n' || a.Meaning == name.Weak && a.Name.Quote != 0 {
+		return span{}, false
+	}
+	from := k + 1
+	for from-k <= maxIndent && s.at(from) == ' ' {
+		from++
+	}
+	indent := from - k - 1
+	if c := s.at(from); indent == 0 || indent > maxIndent || c < ' ' || s.markAt(from) > 0 {
+		return span{}, false
+	}
+	s.keep = from
+	if v := s.buf[from:s.run(from, lineChar)]; v == "" || value.Placeholder(v) || mark.In(v) {
+		return span{}, false
+	}
+	return span{at: from, cover: from, indent: int8(indent)}, true
+}
+
+// maxIndent bounds how far a block may be set in.
+const maxIndent = 64
+
+// blockLine is how many bytes from j go on with a block.
+func (s *scan) blockLine(j, indent int) int {
+	if s.buf[j] != '\n' {
+		return 1
+	}
+	k := j + 1
+	for s.at(k) == '\n' && k < j+maxIndent {
+		k++
+	}
+	for n := range indent {
+		if s.at(k+n) != ' ' {
+			return 0
+		}
+	}
+	if c := s.at(k + indent); c < ' ' {
+		return 0
+	}
+	return k + indent - j
 }

@@ -6,7 +6,8 @@
 // (contract G34), in JSON, in assignments, headers, flags, URLs and elements.
 // A shape: the known forms of keys and tokens, private keys, URL passwords
 // (G33). And the exact values that Reeve itself holds, in their raw, JSON, URL,
-// base64 and hex forms. Each becomes [Mark].
+// base64 and hex forms. Each becomes [Mark]; where a shape tells the kind, the
+// mark says it, as in [REDACTED:github-token#3f2a] (see package mark).
 //
 // Promises, each fuzzed: masking twice is masking once; valid JSON stays valid
 // JSON; no added secret survives; a [Writer] fed in any pieces writes what
@@ -21,7 +22,8 @@
 // # How it looks
 //
 // One pass, led by single bytes: '=' and ':' (what stands before them is the
-// name), '-' (flags and PEM), '>' (elements), and the first two letters of a
+// name), '-' (flags and PEM), '>' (elements), and by the first three letters of
+// a
 // known shape. Each leads to hand-written code that looks at most [look] bytes
 // ahead and [back] bytes behind, and decides there. A decision starts a span
 // that goes on as long as its class of characters does. Nothing depends on

@@ -1,21 +1,18 @@
 package redact
 
-import "github.com/reeve-gate/reeve/internal/redact/known"
+import (
+	"github.com/reeve-gate/reeve/internal/redact/known"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
+	"github.com/reeve-gate/reeve/internal/redact/shape"
+)
 
 // held is the values that are masked wherever they stand, and what each byte
 // can start. It is never changed.
 type held struct {
-	set   *known.Set
-	start [256]uint8
-	pairs pairSet
+	set    *known.Set
+	shapes *shape.Index
+	signs
 }
-
-// pairSet is a set of pairs of bytes.
-type pairSet [256][4]uint64
-
-func (p *pairSet) add(a, b byte) { p[a][b/64] |= 1 << (b % 64) }
-
-func (p *pairSet) has(a, b byte) bool { return p[a][b/64]>>(b%64)&1 != 0 }
 
 // What a byte can start.
 const (
@@ -25,10 +22,10 @@ const (
 )
 
 func newHeld(values []string) *held {
-	h := &held{set: known.New(values, Mark), start: starts, pairs: pairs}
+	h := &held{set: known.New(values, mark.Part), shapes: shape.All(), signs: *ours()}
 	for head := range h.set.Heads() {
 		h.start[head[0]] |= startKnown
-		h.pairs.add(head[0], head[1])
+		h.heads.Add(head[0], head[1], head[2])
 	}
 	return h
 }
@@ -43,15 +40,26 @@ func (s *scan) knownAt(j int) int {
 
 // cutsMark reports whether a mark stands across one end of buf[from:to].
 func (s *scan) cutsMark(from, to int) bool {
-	for i := max(s.low(from), from-len(Mark)+1); i < from; i++ {
-		if s.buf[i] == '[' && s.has(i, Mark) {
+	for i := max(s.low(from), from-mark.Max+1); i < from; i++ {
+		if s.buf[i] == '[' && i+s.markAt(i) > from {
 			return true
 		}
 	}
-	for i := max(from, to-len(Mark)+1); i < to; i++ {
-		if s.buf[i] == '[' && s.has(i, Mark) {
+	for i := max(from, to-mark.Max+1); i < to; i++ {
+		if s.buf[i] == '[' && i+s.markAt(i) > to {
 			return true
 		}
 	}
 	return false
+}
+
+// markAt is the length of the mark at i, 0 = none.
+func (s *scan) markAt(i int) int {
+	if i >= s.hi {
+		s.short = true
+		return 0
+	}
+	n, more := mark.At(s.buf[i:s.hi])
+	s.short = s.short || more
+	return n
 }

@@ -39,7 +39,13 @@ func (h *held) in(text string) bool {
 		return false
 	}
 	s := scan{held: h, buf: text, hi: len(text)}
-	for i := range len(text) {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '[' {
+			if n := s.markAt(i); n > 0 { // what a mark says is not the value
+				i += n - 1
+				continue
+			}
+		}
 		if h.start[text[i]]&startKnown != 0 && s.knownAt(i) > 0 {
 			return true
 		}

@@ -3,55 +3,24 @@ package redact
 import (
 	"strings"
 
+	"github.com/reeve-gate/reeve/internal/redact/assign"
 	"github.com/reeve-gate/reeve/internal/redact/command"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/shape"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
 
-// url is the password of a URL whose authority starts at j (RFC 3986, section
-// 3.2.1), or a user name without a password that is long enough to be a token.
+// url is the secret of a URL whose authority starts at j.
 func (s *scan) url(j int) (span, bool) {
 	s.keep = j
-	end, at, slash := j, -1, -1
-	for ; end < s.hi && end < j+512; end++ {
-		c := s.buf[end]
-		if c <= ' ' || c == 0x7f || strings.IndexByte("\"'`<>\\|", c) >= 0 {
-			break
-		}
-		if slash < 0 && (c == '/' || c == '?' || c == '#') {
-			slash = end
-			if at >= 0 || strings.IndexByte(s.buf[j:end], ':') < 0 || port(s.buf[j:end]) {
-				break
-			}
-		}
-		if c == '@' {
-			at = end
-			if slash >= 0 {
-				break // a slash in the password, and this is its end
-			}
-		}
-	}
-	if end >= s.hi {
+	if j >= s.hi {
 		s.short = true
-	}
-	if at < 0 {
 		return span{}, false
 	}
-	user, password, ok := strings.Cut(s.buf[j:at], ":")
-	from := j + len(user) + 1
-	switch {
-	case !ok && len(user) >= 16 && strings.IndexAny(user, "0123456789") >= 0 && !value.Placeholder(user) && !strings.Contains(user, Mark):
-		return span{at: j, cover: at}, true
-	case !ok, password == "", value.Placeholder(password), strings.Contains(password, Mark), strings.HasPrefix(password, "%s"), strings.HasPrefix(password, "%v"):
-		return span{}, false
-	}
-	return span{at: from, cover: at}, true
-}
-
-// port reports whether an authority ends in a port, and so holds no password.
-func port(authority string) bool {
-	p := authority[strings.LastIndexByte(authority, ':')+1:]
-	return len(p) <= 5 && strings.Trim(p, "0123456789") == "" || strings.HasSuffix(authority, "]")
+	from, to, more, ok := value.UserInfo(s.buf[j:s.hi])
+	s.short = s.short || more
+	return span{at: j + from, cover: j + to}, ok
 }
 
 // telegram is the secret half of NUMBER:AA..., at its colon.
@@ -67,6 +36,7 @@ func (s *scan) telegram(i int) (span, bool) {
 	if end-i-1 < 33 {
 		return span{}, false
 	}
+	s.isToken(shape.TelegramToken, i+1, end)
 	return span{at: i + 1, cover: end, class: tokenChar}, true
 }
 
@@ -99,7 +69,11 @@ func (s *scan) flagged(i int) (span, bool) {
 	}
 	flag := s.buf[start:end]
 	if m := name.Of(flag); s.at(end) == ' ' && (m == name.Weak || m == name.Strong || m == name.Pass && start > i+1) {
-		return s.flagValue(end+1, m)
+		sp, ok := s.flagValue(end+1, m)
+		if ok {
+			s.is(origin{rule: nameRule, name: flag})
+		}
+		return sp, ok
 	}
 	return span{}, false
 }
@@ -123,7 +97,7 @@ func (s *scan) flagValue(j int, m name.Meaning) (span, bool) {
 	if c := s.at(j); c <= ' ' || c == '-' { // blanks stand before a description
 		return span{}, false
 	}
-	return s.value(j, assignment{meaning: m, op: ' '})
+	return s.value(j, assign.Value{Meaning: m, Op: ' '})
 }
 
 // lineBack is how many bytes of the line before a flag are read for its
@@ -211,7 +185,7 @@ func (s *scan) given(j int, part command.Part) (span, bool) {
 	}
 	v := word[from:]
 	switch {
-	case value.Placeholder(v), strings.Contains(v, Mark), value.English[v], value.Ports(v):
+	case value.Placeholder(v), mark.In(v), value.English[v], value.Ports(v):
 		return span{}, false
 	case v == strings.ToUpper(v) && (name.Of(v) != name.Plain || strings.IndexByte(v, '_') > 0): // -p PASSWORD, in a help text
 		return span{}, false
@@ -290,7 +264,7 @@ func (s *scan) operand(i int) (span, bool) {
 	}
 	v := words[secret]
 	s.keep = at[secret]
-	if value.Placeholder(v) || strings.Contains(v, Mark) || value.English[v] || value.Wordy(v) && name.Of(v) != name.Plain {
+	if value.Placeholder(v) || mark.In(v) || value.English[v] || value.Wordy(v) && name.Of(v) != name.Plain {
 		return span{}, false
 	}
 	return span{at: at[secret], cover: at[secret] + len(v)}, true
@@ -328,7 +302,7 @@ func (s *scan) element(i int) (span, bool) {
 	s.keep = i + 1
 	end := s.run(i+1, textChar)
 	v := strings.TrimSpace(s.buf[i+1 : end])
-	if v == "" || value.Placeholder(v) || strings.Contains(v, Mark) || !s.has(end, "</") {
+	if v == "" || value.Placeholder(v) || mark.In(v) || !s.has(end, "</") {
 		return span{}, false
 	}
 	return span{at: i + 1, cover: end}, true
@@ -343,7 +317,7 @@ func (s *scan) netrc(i int) (span, bool) {
 	s.keep = j
 	end := s.run(j, lineChar)
 	v := s.buf[j:end]
-	if v == "" || v[0] == '=' || v[0] == '!' || value.Placeholder(v) || strings.Contains(v, Mark) || !s.onLine(i, "machine ") && value.Wordy(v) {
+	if v == "" || v[0] == '=' || v[0] == '!' || value.Placeholder(v) || mark.In(v) || !s.onLine(i, "machine ") && value.Wordy(v) {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: lineChar}, true

@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/reeve-gate/reeve/internal/redact/known"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
 	"github.com/reeve-gate/reeve/internal/redact/visible"
 )
 
 // Mark is what stands where a secret stood (contract G33).
-const Mark = "[REDACTED]"
+// Where a shape tells the kind, the mark does too; see package mark.
+const Mark = mark.Plain
 
 // MinSecret is the length, in bytes, under which a value cannot be searched
 // for: it would be found everywhere.
@@ -41,7 +42,7 @@ func (r *Redactor) AddSecret(value string) error {
 	switch {
 	case len(value) < MinSecret:
 		return fmt.Errorf("a secret of %d bytes cannot be masked by its value; at least %d are needed", len(value), MinSecret)
-	case strings.Contains(Mark, value) || strings.Contains(value, Mark):
+	case mark.Part(value):
 		return fmt.Errorf("a secret that is a part of, or contains, %s cannot be masked by its value", Mark)
 	}
 	r.mu.Lock()

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reeve-gate/reeve/internal/redact/corpus"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 )
 
@@ -50,16 +52,8 @@ func TestKnownShapesAreMaskedInEveryContext(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	tokens := map[string]string{}
-	for _, sh := range shape.All {
-		set := lowers + uppers + digits
-		if sh.Class == shape.UpperDigit {
-			set = uppers + digits
-		}
-		n := sh.Min + 3
-		if sh.Max > 0 {
-			n = sh.Max - 1
-		}
-		tokens[sh.Prefix] = sh.Prefix + body(rng, set, n)
+	for i := range shape.Table {
+		tokens[shape.Table[i].Prefix] = corpus.Sample(rng, &shape.Table[i])
 	}
 	tokens["jwt"] = "eyJ" + body(rng, lowers+uppers, 20) + ".eyJ" + body(rng, lowers+digits, 30) + "." + body(rng, uppers+lowers, 40)
 	tokens["discord"] = "MT" + body(rng, lowers+uppers, 22) + "." + body(rng, lowers, 5) + "." + body(rng, uppers+digits, 30)
@@ -129,12 +123,12 @@ func TestHeadersURLsAndKeysAreMasked(t *testing.T) {
 		{"X-Api-Key: abc123", "X-Api-Key: [REDACTED]"},
 		{"Cookie: sid=31d4d96e407aad42; theme=dark\nHost: x", "Cookie: [REDACTED]\nHost: x"},
 		{"Set-Cookie: sid=1; Path=/", "Set-Cookie: [REDACTED]"},
-		{"a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nb", "a\n[REDACTED]\nb"},
-		{"-----BEGIN OPENSSH PRIVATE KEY-----\nMIIE", "[REDACTED]"},
-		{"k: \"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkq\\nabcd\\n-----END PRIVATE KEY-----\\n\", next: 1", "k: \"[REDACTED]\\n\", next: 1"},
-		{"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMIIEvQIBADANBgkqhkiG\n\nThe rest of the letter.", "[REDACTED]\n\nThe rest of the letter."},
-		{"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\nlQOYBF0000000000000\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----\n", "[REDACTED]\n"},
-		{"bot 123456789:AAabcdefghijklmnopqrstuvwxyz0123456789", "bot 123456789:[REDACTED]"},
+		{"a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nb", "a\n[REDACTED:private-key]\nb"},
+		{"-----BEGIN OPENSSH PRIVATE KEY-----\nMIIE", "[REDACTED:private-key]"},
+		{"k: \"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkq\\nabcd\\n-----END PRIVATE KEY-----\\n\", next: 1", "k: \"[REDACTED:private-key]\\n\", next: 1"},
+		{"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMIIEvQIBADANBgkqhkiG\n\nThe rest of the letter.", "[REDACTED:private-key]\n\nThe rest of the letter."},
+		{"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\nlQOYBF0000000000000\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----\n", "[REDACTED:private-key]\n"},
+		{"bot 123456789:AAabcdefghijklmnopqrstuvwxyz0123456789", "bot 123456789:[REDACTED:telegram-bot-token#" + mark.Digits("AAabcdefghijklmnopqrstuvwxyz0123456789") + "]"},
 	} {
 		if got := New().Text(c.in); got != c.want {
 			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
@@ -361,7 +355,7 @@ func TestALongKeyLeavesNothingAndKeepsLittle(t *testing.T) {
 		}
 	}
 	io.WriteString(w, "-----END PRIVATE KEY-----\nafter\n")
-	if err := w.Close(); err != nil || out.String() != "before\n[REDACTED]\nafter\n" {
+	if err := w.Close(); err != nil || out.String() != "before\n[REDACTED:private-key]\nafter\n" {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 }
@@ -413,7 +407,8 @@ func TestARedactorServesManyAtOnce(t *testing.T) {
 func TestHostileTextIsReadInBoundedTime(t *testing.T) {
 	r := heldRedactor(t)
 	for _, unit := range []string{"password=\"x y ", "token: ", "password=", "://a:b", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nabcdefghijklmnopqrst", "eyJ", "eyJhbGciOiJIUzI1NiJ9.", "abcabcab",
-		"Authorization: ", "-p ", "curl -u a:", "sk-", "M", "MTIzNDU2Nzg5MDEyMzQ1Njc4.", "<password>x", "[", "[REDACTED", "Bearer ", "\\", "'password' = '\\\\\\", "ghp_", "machine password ", "{\"password\":", "Cookie: a=", "1:A"} {
+		"Authorization: ", "-p ", "curl -u a:", "sk-", "M", "MTIzNDU2Nzg5MDEyMzQ1Njc4.", "<password>x", "[", "[REDACTED", "Bearer ", "\\", "'password' = '\\\\\\", "ghp_", "machine password ", "{\"password\":", "Cookie: a=", "1:A",
+		"[REDACTED:", "[REDACTED:npm-token#0", "1Q~", "password: |\n  a\n", "password: |\n", "KwKw", "SUSU", "xprv", "pat", "algolia: ", "algolia: 0123456789abcdef", "name: token\nvalue: ", "value=", "Private-Lines: 1\n", "hooks.slack.com/services/"} {
 		text := strings.Repeat(unit, (1<<20)/len(unit))
 		start := time.Now()
 		r.Text(text)

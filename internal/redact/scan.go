@@ -3,6 +3,7 @@ package redact
 import (
 	"strings"
 
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 )
 
@@ -44,6 +45,10 @@ type scan struct {
 	hits  int
 	whole bool // out is wanted only where something was masked
 
+	found   func(Finding) // is told of each mask, may be nil
+	finding Finding       // the one that is not told yet
+	gone    int           // bytes of the text that are no longer in buf
+
 	dropped int // bytes of out that are no longer there
 	read    int // up to here the text was read for names of programs
 	named   int // one more than the place in out behind the last of them; 0 = none
@@ -52,18 +57,30 @@ type scan struct {
 	hi    int  // nothing from here on is looked at
 	short bool // it wanted to look there
 	keep  int  // where a mask would start at the earliest
+	known bool // of is filled in
+	of    origin
 }
 
 // span is a mask: from where it started, as long as one of these holds.
 type span struct {
-	open  bool
-	at    int   // decided up to here
-	cover int   // up to here in any case
-	class class // or as long as the characters are of the class
-	quote byte  // or up to this quote,
-	esc   int   // before which as many backslashes stand
-	pem   bool  // or as long as it is the body of a PEM block,
-	last  int   // which ended here so far
+	open   bool
+	at     int   // decided up to here
+	cover  int   // up to here in any case
+	class  class // or as long as the characters are of the class
+	quote  byte  // or up to this quote,
+	esc    int   // before which as many backslashes stand
+	indent int8  // or as long as its lines are set in as far,
+	pem    bool  // or as long as it is the body of a PEM block,
+	last   int   // which ended here so far
+}
+
+// origin is what is known of a span beside its place.
+type origin struct {
+	rule string // which rule found it
+	name string // and by which name, if any
+	kind string // of a known shape, "" = none
+	from int    // where the token begins
+	told int    // and ends, as far as it was looked at
 }
 
 // verdict of one decision.
@@ -95,6 +112,7 @@ func (s *scan) advance(last bool) {
 		sp, v := s.decide(i)
 		if v == hit {
 			s.reach(i, &sp)
+			s.identify(sp.at)
 		}
 		if s.short && !last && s.hi == len(s.buf) {
 			s.send(s.safe(i))
@@ -107,25 +125,32 @@ func (s *scan) advance(last bool) {
 			s.pos, s.mark = sp.cover, sp.cover // an earlier mask ends the context as our own does
 		case hit:
 			s.send(sp.at)
-			s.out = append(s.out, Mark...)
+			s.out = append(s.out, s.stands()...)
 			s.hits++
+			s.note(sp.at)
 			sp.open, sp.last = true, sp.cover
 			s.span = sp
 		}
 	}
 }
 
-// next is the first place from i on where something may start. Two bytes tell
-// that far more often than one, and a table of pairs is read without a branch
-// that the processor would guess wrong.
+// next is the first place from i on where something may start. Three bytes tell
+// that, for some one is enough; both tables are asked at every byte, in one
+// branch that the processor seldom guesses wrong. At the end of the text, where
+// three are not there, one tells.
 func (s *scan) next(i int) int {
-	pairs, buf := &s.held.pairs, s.buf
-	for ; i+1 < len(buf); i++ {
-		if pairs.has(buf[i], buf[i+1]) {
-			return i
+	enough, heads, buf := &s.held.enough, &s.held.heads, s.buf
+	if i+2 < len(buf) {
+		a, b := buf[i], buf[i+1]
+		for _, c := range []byte(buf[i+2:]) {
+			if uint64(enough[a])|heads.Bit(a, b, c) != 0 {
+				return i
+			}
+			a, b = b, c
+			i++
 		}
 	}
-	if i < len(buf) && s.held.start[buf[i]] == 0 {
+	for i < len(buf) && s.held.start[buf[i]] == 0 {
 		i++
 	}
 	return i
@@ -173,6 +198,7 @@ func (s *scan) extend(last bool) bool {
 	if sp.at >= len(s.buf) && !last {
 		return false
 	}
+	s.tell(end)
 	s.pos, s.sent, s.mark = end, max(s.sent, end), end
 	s.span = span{}
 	return true
@@ -187,6 +213,8 @@ func (s *scan) goesOn() (n int, part pemPart) {
 		return s.quoted(sp.at, sp.quote, sp.esc), pemGap
 	case sp.pem:
 		return s.pemBody(sp.at)
+	case sp.indent > 0:
+		return s.blockLine(sp.at, int(sp.indent)), pemGap
 	case classOf[s.buf[sp.at]]&sp.class != 0:
 		return 1, pemGap
 	}
@@ -196,12 +224,48 @@ func (s *scan) goesOn() (n int, part pemPart) {
 // reach lets a mask begin earlier where a known value or a token starts
 // between the place of the decision and the value that it found.
 func (s *scan) reach(i int, sp *span) {
+	of := s.of
 	for j := i + 1; j < sp.at; j++ {
 		if end, _ := s.starts(j); end > 0 {
 			sp.cover = max(sp.cover, sp.at, end)
-			sp.at = j
+			sp.at, of.kind = j, ""
+			s.of = of
 			return
 		}
+	}
+}
+
+// identify gives a value that a name or a place led to its kind, where it
+// begins as a known token does.
+func (s *scan) identify(at int) {
+	if s.of.kind != "" || at >= s.hi {
+		return
+	}
+	of, ok := s.of, false
+	if c := s.buf[at]; s.held.start[c]&startToken != 0 {
+		_, ok = s.token(at)
+	} else if c == '-' {
+		_, ok = s.pem(at)
+	}
+	if ok {
+		s.of.rule, s.of.name = of.rule, of.name
+	} else {
+		s.of = of
+	}
+}
+
+// stands is what stands for the span that was found.
+func (s *scan) stands() string {
+	if s.of.kind == "" {
+		return Mark
+	}
+	return mark.Of(s.of.kind, s.buf[s.of.from:s.of.told])
+}
+
+// is says what was found; what is said first holds.
+func (s *scan) is(of origin) {
+	if !s.known {
+		s.known, s.of = true, of
 	}
 }
 
@@ -248,11 +312,15 @@ func (s *scan) inner(j int) int {
 func (s *scan) decide(i int) (span, verdict) {
 	c := s.buf[i]
 	kind := s.held.start[c]
-	if c == '[' && s.has(i, Mark) {
-		return span{cover: i + len(Mark)}, skip
+	s.known = false
+	if c == '[' {
+		if n := s.markAt(i); n > 0 {
+			return span{cover: i + n}, skip
+		}
 	}
 	if kind&startKnown != 0 {
 		if n := s.knownAt(i); n > 0 {
+			s.is(origin{rule: heldRule})
 			return span{at: i, cover: i + n}, hit
 		}
 	}
@@ -266,26 +334,34 @@ func (s *scan) decide(i int) (span, verdict) {
 	}
 	var sp span
 	var ok bool
+	var rule string
 	switch c {
 	case '=', ':':
 		sp, ok = s.assigned(i)
+		rule = nameRule
 	case '-':
 		if sp, ok = s.pem(i); !ok {
 			sp, ok = s.flagged(i)
+			rule = commandRule
 		}
 	case '>':
 		sp, ok = s.element(i)
+		rule = elementRule
 	case 'B', 'b':
 		sp, ok = s.scheme(i)
+		rule = schemeRule
 	case 'p':
 		sp, ok = s.netrc(i)
+		rule = netrcRule
 	case 'h', 'n', 'N':
 		sp, ok = s.operand(i)
+		rule = commandRule
 	}
-	if ok {
-		return sp, hit
+	if !ok {
+		return span{}, pass
 	}
-	return span{}, pass
+	s.is(origin{rule: rule})
+	return sp, hit
 }
 
 // at is the byte at j, or 0 beyond what may be looked at.

@@ -1,127 +1,118 @@
 package redact
 
 import (
-	"encoding/base64"
 	"strings"
+	"sync"
 
 	"github.com/reeve-gate/reeve/internal/redact/shape"
+	"github.com/reeve-gate/reeve/internal/redact/value"
 )
 
-// pairs are the first two bytes of all that a rule or a shape can begin with
-// when no value is known, starts what the first of them can begin.
-var pairs, starts = func() (p pairSet, t [256]uint8) {
-	add := func(kind uint8, firsts, seconds string) {
-		for _, a := range []byte(firsts) {
-			t[a] |= kind
-			for _, b := range []byte(seconds) {
-				p.add(a, b)
+// signs are what a rule, a shape or a known value can begin with: what each
+// byte can begin, the bytes that are enough, and else the first three.
+type signs struct {
+	start  [256]uint8
+	enough [256]uint8 // 1 = yes
+	heads  shape.Heads
+}
+
+// ours are the signs when no value is known.
+var ours = sync.OnceValue(func() *signs {
+	g := &signs{heads: shape.All().Heads}
+	add := func(kind uint8, first, second, third string) {
+		for _, a := range []byte(first) {
+			g.start[a] |= kind
+			for _, b := range []byte(second) {
+				for _, c := range []byte(third) {
+					g.heads.Add(a, b, c)
+				}
 			}
 		}
 	}
-	for _, sh := range shape.All {
-		add(startToken, sh.Prefix[:1], sh.Prefix[1:2])
+	for i := range shape.Table {
+		g.start[shape.Table[i].Prefix[0]] |= startToken
 	}
-	add(startToken, "e", "y")      // a JSON web token
-	add(startToken, "MNO", "DTjz") // base64 of the number that a bot's token begins with
-	var any [256]byte
-	for c := range any {
-		any[c] = byte(c)
+	add(startToken, "e", "y", "J")                     // a JSON web token
+	add(startToken, "Q", "~", lettersAndDigits+"._~-") // what stands in a client secret of Entra
+	add(startToken, "MNO", "DTjz", lettersAndDigits)   // base64 of the number that a bot's token begins with
+	add(startRule, "Bb", "Ee", "Aa")                   // Bearer
+	add(startRule, "Bb", "Aa", "Ss")                   // Basic
+	add(startRule, "p", "a", "s")                      // password X
+	add(startRule, "h", "t", "p")                      // htpasswd
+	add(startRule, "Nn", "Ee", "Tt")                   // net use
+	add(startRule, Mark[:1], Mark[1:2], Mark[2:3])
+	for _, c := range []byte("=:>-") {
+		g.start[c] |= startRule
+		g.enough[c] = 1
 	}
-	add(startRule, "=:>", string(any[:]))
-	add(startRule, "-", "-"+lettersAndDigits)
-	add(startRule, "Bb", "EeAa") // Bearer, Basic
-	add(startRule, "p", "a")     // password X
-	add(startRule, "h", "t")     // htpasswd
-	add(startRule, "Nn", "Ee")   // net use
-	add(startRule, "[", Mark[1:2])
-	return p, t
-}()
+	return g
+})
 
 const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// isToken says that a token of the kind was found.
+func (s *scan) isToken(kind string, from, told int) {
+	s.of, s.known = origin{rule: kind, kind: kind, from: from, told: told}, true
+}
 
 // token looks for a known shape at i.
 func (s *scan) token(i int) (span, bool) {
 	c := s.buf[i]
-	if c == 'M' || c == 'N' || c == 'O' {
-		if sp, ok := s.discord(i); ok {
-			return sp, true
-		}
+	var n int
+	var kind string
+	switch {
+	case (c == 'M' || c == 'N' || c == 'O') && s.word(i):
+		n, kind = s.form(shape.Discord, i), shape.DiscordToken
+	case c == 'Q' && s.at(i+1) == '~' && i-4 >= s.low(i) && classOf[s.buf[i-1]]&digit != 0:
+		n, kind = s.form(shape.Entra, i), shape.EntraSecret
+	case c == 'e' && s.has(i, "eyJ") && s.word(i):
+		n, kind = s.form(shape.JWT, i), shape.JSONWebToken
 	}
-	if c == 'e' && s.has(i, "eyJ") {
-		return s.jwt(i)
+	if n > 0 {
+		s.isToken(kind, i, i+n)
+		return span{at: i, cover: i + n, class: tokenChar}, true
 	}
-	for _, sh := range shape.ByStart[c] {
+	for _, sh := range s.held.shapes.At(s.buf[i:s.hi]) {
 		if !s.has(i, sh.Prefix) || sh.Alone && !s.word(i) {
 			continue
 		}
 		from := i + len(sh.Prefix)
 		end := s.runTo(from, sh.Class, from+shape.Enough)
-		if end-from < sh.Min {
+		n, ok := sh.Fits(s.buf[from:end])
+		if !ok {
 			continue
 		}
-		if sh.Digits && strings.IndexAny(s.buf[from:end], "0123456789") < 0 {
-			continue
+		sp := span{at: i, cover: from + n}
+		s.isToken(sh.Kind, i, from+n)
+		if sh.Max == 0 {
+			sp.class = sh.Class
 		}
-		if sh.Max > 0 {
-			return span{at: i, cover: min(end, from+sh.Max)}, true
-		}
-		return span{at: i, cover: end, class: sh.Class}, true
+		return sp, true
 	}
 	return span{}, false
 }
 
-// jwt is a JSON web token: base64url parts joined by dots, the first an
-// object (RFC 7519).
-func (s *scan) jwt(i int) (span, bool) {
-	if !s.word(i) {
-		return span{}, false
-	}
-	const part = alnum
-	inPart := func(j int) int {
-		for j < s.hi && (classOf[s.buf[j]]&part != 0 || s.buf[j] == '-' || s.buf[j] == '_') {
-			j++
-		}
-		if j == s.hi {
-			s.short = true
-		}
-		return j
-	}
-	first := inPart(i)
-	if first-i < 15 || s.at(first) != '.' {
-		return span{}, false
-	}
-	second := inPart(first + 1)
-	if second-first-1 < 8 {
-		return span{}, false
-	}
-	return span{at: i, cover: second, class: tokenChar}, true
+// form asks how long the token of a form at i is, 0 = there is none.
+func (s *scan) form(f func(string) (int, bool), i int) int {
+	n, more := f(s.buf[i:s.hi])
+	s.short = s.short || more
+	return n
 }
 
-// discord is a bot's token: a number in base64, a time, a signature.
-func (s *scan) discord(i int) (span, bool) {
-	if !s.word(i) {
+// putty is the body of a private key of PuTTY, behind its "Private-Lines: N",
+// whose colon stands at i.
+func (s *scan) putty(i int) (span, bool) {
+	j := i + 1
+	for j < i+16 && (s.at(j) == ' ' || classOf[s.at(j)]&digit != 0) {
+		j++
+	}
+	from := s.gap(j)
+	end := s.run(from, pemChar)
+	if from == j || end-from < 16 {
 		return span{}, false
 	}
-	j := i
-	for _, n := range [...][2]int{{23, 28}, {6, 6}, {27, 40}} {
-		from := j
-		for j < s.hi && j-from <= n[1] && (classOf[s.buf[j]]&alnum != 0 || s.buf[j] == '-' || s.buf[j] == '_') {
-			j++
-		}
-		if j == s.hi {
-			s.short = true
-		}
-		if j-from < n[0] || j-from > n[1] {
-			return span{}, false
-		}
-		if n[1] != 40 {
-			if s.at(j) != '.' {
-				return span{}, false
-			}
-			j++
-		}
-	}
-	return span{at: i, cover: j, class: tokenChar}, true
+	s.isToken(shape.PuttyKey, from, from)
+	return span{at: from, cover: end, pem: true}, true
 }
 
 // scheme is what follows the word Bearer or Basic where it looks like a
@@ -141,27 +132,10 @@ func (s *scan) scheme(i int) (span, bool) {
 	switch {
 	case bearer && (len(v) < 8 || strings.IndexAny(v, "0123456789") < 0 && len(v) < 20):
 		return span{}, false
-	case !bearer && !userPass(v):
+	case !bearer && !value.UserPass(v):
 		return span{}, false
 	}
 	return span{at: from, cover: end, class: base64Char | tokenChar}, true
-}
-
-// userPass reports whether v is base64 of user:password.
-func userPass(v string) bool {
-	if len(v) < 6 {
-		return false
-	}
-	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "="))
-	if err != nil || strings.IndexByte(string(text), ':') < 0 {
-		return false
-	}
-	for _, c := range text {
-		if c < ' ' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }
 
 // pem is a private key in armour (RFC 7468), at its BEGIN; other armour and a
@@ -209,6 +183,7 @@ func (s *scan) pem(i int) (span, bool) {
 	case end < s.hi && strings.IndexByte("\r\n\\\"'-", s.at(end)) < 0:
 		return span{}, false
 	}
+	s.isToken(shape.PrivateKey, i, i)
 	return span{at: i, cover: end, pem: true}, true
 }
 

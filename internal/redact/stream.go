@@ -75,6 +75,7 @@ func (s *scan) forget() {
 		return
 	}
 	s.buf = s.buf[cut:]
+	s.gone += cut
 	s.pos -= cut
 	s.sent = max(0, s.sent-cut)
 	s.mark = max(0, s.mark-cut)

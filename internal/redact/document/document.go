@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reeve-gate/reeve/internal/redact/command"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
@@ -305,7 +306,7 @@ func (w *walk) list() {
 		}
 		raw := w.string()
 		s := plainOf(raw)
-		if from, ok := secretWord(words, s); ok && !value.Placeholder(s[from:]) && !strings.Contains(s[from:], w.rules.Mark) {
+		if from, ok := secretWord(words, s); ok && !value.Placeholder(s[from:]) && !mark.In(s[from:]) {
 			w.quote(s[:from] + w.rules.Mark)
 		} else {
 			w.text(raw)

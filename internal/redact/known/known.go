@@ -34,9 +34,9 @@ const (
 	minCoded = 7       // shorter base64 cores would be found by chance
 )
 
-// New makes the set of the values. Forms that contain mark, or are a part of
-// it, are left out.
-func New(values []string, mark string) *Set {
+// New makes the set of the values. Forms for which mark is true, since a mark
+// would hold them, are left out.
+func New(values []string, mark func(string) bool) *Set {
 	k := &Set{Values: values, forms: map[[headLen]byte][]string{}}
 	for i := range k.shorts {
 		k.shorts[i] = map[[headLen]byte]int{}
@@ -52,8 +52,8 @@ func New(values []string, mark string) *Set {
 	return k
 }
 
-func (k *Set) add(form, mark string) {
-	if len(form) < MinLen || strings.Contains(mark, form) || strings.Contains(form, mark) {
+func (k *Set) add(form string, mark func(string) bool) {
+	if len(form) < MinLen || mark(form) {
 		return
 	}
 	head := [headLen]byte([]byte(form[:headLen]))

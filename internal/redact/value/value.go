@@ -4,8 +4,10 @@
 package value
 
 import (
+	"encoding/base64"
 	"strings"
 
+	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 )
@@ -175,4 +177,64 @@ func Outcome(v string) bool {
 func Ports(v string) bool {
 	from, to, ok := strings.Cut(v, ":")
 	return ok && from != "" && to != "" && strings.Trim(from+to, "0123456789") == ""
+}
+
+// UserPass reports whether v is base64 of user:password.
+func UserPass(v string) bool {
+	if len(v) < 6 {
+		return false
+	}
+	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "="))
+	if err != nil || strings.IndexByte(string(text), ':') < 0 {
+		return false
+	}
+	for _, c := range text {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// UserInfo finds the password of a URL's authority (RFC 3986, section 3.2.1),
+// or a user name without a password that is long enough to be a token. s
+// begins where the authority does; more says that it ended too soon to tell.
+func UserInfo(s string) (from, to int, more, ok bool) {
+	end, at, slash := 0, -1, -1
+	for ; end < min(len(s), 512); end++ {
+		c := s[end]
+		if c <= ' ' || c == 0x7f || strings.IndexByte("\"'`<>\\|", c) >= 0 {
+			break
+		}
+		if slash < 0 && (c == '/' || c == '?' || c == '#') {
+			slash = end
+			if at >= 0 || strings.IndexByte(s[:end], ':') < 0 || port(s[:end]) {
+				break
+			}
+		}
+		if c == '@' {
+			at = end
+			if slash >= 0 {
+				break // a slash in the password, and this is its end
+			}
+		}
+	}
+	more = end >= len(s)
+	if at < 0 {
+		return 0, 0, more, false
+	}
+	user, password, found := strings.Cut(s[:at], ":")
+	switch {
+	case !found && len(user) >= 16 && strings.IndexAny(user, "0123456789") >= 0 && !Placeholder(user) && !mark.In(user):
+		return 0, at, more, true
+	case !found, password == "", Placeholder(password), mark.In(password), strings.HasPrefix(password, "%s"), strings.HasPrefix(password, "%v"):
+		return 0, 0, more, false
+	}
+	return len(user) + 1, at, more, true
+}
+
+// port reports whether an authority ends in a port, and so holds no password.
+func port(authority string) bool {
+	p := authority[strings.LastIndexByte(authority, ':')+1:]
+	return len(p) <= 5 && strings.Trim(p, "0123456789") == "" || strings.HasSuffix(authority, "]")
 }

@@ -1,0 +1,106 @@
+package redact
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/reeve-gate/reeve/internal/redact/corpus"
+	"github.com/reeve-gate/reeve/internal/redact/mark"
+	"github.com/reeve-gate/reeve/internal/redact/shape"
+)
+
+// TestTheCorpusIsFoundAndLookalikesStay holds the bounds that the project sets:
+// 98 of 100 secrets found, one of 100 look-alikes masked.
+func TestTheCorpusIsFoundAndLookalikesStay(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	lines := corpus.Lines(rand.New(rand.NewPCG(seed, 1)))
+	r := New()
+	var found, secrets, wrong, lookalikes int
+	for _, line := range lines {
+		got := r.Text(line.Text)
+		if line.Secret == "" {
+			if lookalikes++; got != line.Text {
+				wrong++
+				t.Logf("masked: %q became %q", line.Text, got)
+			}
+			continue
+		}
+		if secrets++; corpus.Survives(line, got) {
+			t.Logf("left: %s %q became %q", line.Kind, line.Text, got)
+		} else {
+			found++
+		}
+	}
+	t.Logf("%d lines; %d of %d secrets found, %d of %d look-alikes masked", len(lines), found, secrets, wrong, lookalikes)
+	if len(lines) < 400 || secrets < 250 || lookalikes < 150 {
+		t.Errorf("%d lines, %d secrets, %d look-alikes: too few to say anything", len(lines), secrets, lookalikes)
+	}
+	if found*100 < secrets*98 {
+		t.Errorf("%d of %d secrets were found; at least 98 of 100 are promised", found, secrets)
+	}
+	if wrong*100 > lookalikes {
+		t.Errorf("%d of %d look-alikes were masked; at most one of 100 is allowed", wrong, lookalikes)
+	}
+}
+
+// TestEveryKindHasALineAndBearsItsName: a kind that is lost from the tables is
+// missed here.
+func TestEveryKindHasALineAndBearsItsName(t *testing.T) {
+	r := New()
+	seen := map[string]bool{}
+	for _, line := range corpus.Lines(rand.New(rand.NewPCG(rand.Uint64(), 2))) {
+		if !shape.Kinds()[line.Kind] {
+			continue
+		}
+		seen[line.Kind] = true
+		if got := r.Text(line.Text); !strings.Contains(got, "[REDACTED:"+line.Kind) {
+			t.Errorf("%s: %q became %q", line.Kind, line.Text, got)
+		}
+	}
+	for kind := range shape.Kinds() {
+		if !seen[kind] {
+			t.Errorf("no line of the corpus is of the kind %s", kind)
+		}
+	}
+}
+
+// TestTheSameTokenHasTheSameMark: in every context, and another has another.
+func TestTheSameTokenHasTheSameMark(t *testing.T) {
+	rng := rand.New(rand.NewPCG(rand.Uint64(), 3))
+	var sh *shape.Shape
+	for i := range shape.Table {
+		if shape.Table[i].Prefix == "github_pat_" {
+			sh = &shape.Table[i]
+		}
+	}
+	one := corpus.Sample(rng, sh)
+	want := mark.Of(sh.Kind, one)
+	for _, context := range []string{"%s", "a=%s;", "TOKEN=%s\n", "Authorization: Bearer %s", `{"v":"%s"}`, "https://%s@host/x"} {
+		var b strings.Builder
+		w := New().Writer(&b)
+		for _, c := range strings.ReplaceAll(context, "%s", one) {
+			if _, err := w.Write([]byte(string(c))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		whole := New().Text(strings.ReplaceAll(context, "%s", one))
+		if b.String() != whole || !strings.Contains(whole, want) {
+			t.Errorf("%q: stream %q, whole %q, want %s in both", context, b.String(), whole, want)
+		}
+	}
+	marks := map[string]bool{}
+	for range 50 {
+		marks[mark.Of(sh.Kind, corpus.Sample(rng, sh))] = true
+	}
+	if len(marks) < 45 { // of 50 random marks of 16 bits nearly none are alike
+		t.Errorf("50 tokens have %d marks", len(marks))
+	}
+	if got := New().Text("password=" + "hunter2"); got != "password=[REDACTED]" {
+		t.Errorf("what a person chose bears digits: %s", got)
+	}
+}
