@@ -228,11 +228,105 @@ func TestAServerThatMisbehavesHarmsItsOwnCallsOnly(t *testing.T) {
 	has(t, "a server that ends", c.use("legacy__crash", `{}`), "server legacy ended before it answered", "the disk is on fire")
 	has(t, "and is started again", c.use("legacy__echo", `{"text":"again"}`), "again")
 	has(t, "the others meanwhile", c.use("noise__echo", `{"text":"fine"}`), "fine")
+	has(t, "a reply of 100 MiB", c.use("twice__big", `{"bytes":104857600}`), "too long")
+	has(t, "and the next call of that server", c.use("twice__echo", `{"text":"small"}`), "small")
 	for _, name := range []string{"gone", "dies", "deaf"} {
 		if strings.Contains(list, `"`+name+`__`) {
 			t.Errorf("%s offers something", name)
 		}
 	}
+}
+
+// TestWhatAServerAddsOrMeansForTheModelIsHeld: neither is listed nor called, and
+// the rest goes on.
+func TestWhatAServerAddsOrMeansForTheModelIsHeld(t *testing.T) {
+	d := gateway(t, `allow = ["mcp__*"]`, "legacy", "shifty,modern")
+	c := d.client()
+	list := string(c.call("tools/list", `{}`).Result)
+	if strings.Contains(list, `"shifty__echo"`) || !strings.Contains(list, `"shifty__add"`) {
+		t.Errorf("a tool whose text asks for a key is listed, or another is not: %.2000s", list)
+	}
+	has(t, "its call", c.use("shifty__echo", `{"text":"x"}`), "is held back", "reeve mcp inspect shifty")
+	has(t, "the server's other tools", c.use("shifty__add", `{"a":1,"b":2}`), "3")
+	c.use("legacy__change", `{}`)
+	for deadline := time.Now().Add(patience); !strings.Contains(c.use("legacy__extra_0", `{}`), "is held back"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a tool that was added: %s", c.use("legacy__extra_0", `{}`))
+		}
+	}
+	if list := string(c.call("tools/list", `{}`).Result); strings.Contains(list, "extra_0") || !strings.Contains(list, `"legacy__echo"`) {
+		t.Errorf("what was added is listed: %.2000s", list)
+	}
+}
+
+// TestThousandsOfCallsLeaveNothingBehind: no process, file or goroutine more
+// after them than before; ten thousand with REEVE_SOAK.
+func TestThousandsOfCallsLeaveNothingBehind(t *testing.T) {
+	calls := 600
+	if os.Getenv("REEVE_SOAK") != "" {
+		calls = 10_000
+	}
+	d := gateway(t, `allow = ["mcp__*"]`, "legacy", "modern")
+	if err := os.WriteFile(filepath.Join(d.root, "rh", "config", "config.toml"), []byte("gate.max_calls = 1000000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := d.client()
+	work := func(n int) {
+		t.Helper()
+		var each sync.WaitGroup
+		for w := range 8 {
+			each.Go(func() {
+				for i := range n / 8 {
+					name := []string{"legacy", "modern"}[(w+i)%2]
+					text := fmt.Sprintf("%d of %d", i, w)
+					if got := c.use(name+"__echo", fmt.Sprintf(`{"text":%q}`, text)); !strings.Contains(got, text) {
+						t.Errorf("echo says %.200s", got)
+						return
+					}
+				}
+			})
+		}
+		each.Wait()
+	}
+	work(80)
+	before := d.burden()
+	work(calls)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		after := d.burden()
+		if after.files <= before.files+2 && after.threads <= before.threads+8 && after.servers <= before.servers && after.memory < before.memory+64<<20 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("before %+v, after %d calls %+v", before, calls, after)
+		}
+	}
+}
+
+// burden is what the daemon holds. A goroutine that waits for ever is seen by
+// the memory that it holds, over enough of them.
+type burden struct {
+	files, threads, servers int
+	memory                  int64
+}
+
+func (d *desk) burden() burden {
+	d.t.Helper()
+	pid := d.daemon()
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var pages, resident int64
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	fmt.Sscan(string(statm), &pages, &resident)
+	return burden{len(fds), len(tasks), len(d.running()), resident * int64(os.Getpagesize())}
 }
 
 func (d *desk) read(name string) string {

@@ -115,6 +115,16 @@ func (c *Conversation) Close() {
 	}
 }
 
+// Hangup ends what waits for a client that says no more.
+func (c *Conversation) Hangup() {
+	c.Talk.Hangup()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.parked {
+		w.cancel(errClosed)
+	}
+}
+
 var errClosed = fmt.Errorf("the client has gone")
 
 // named takes what a client calls itself, where nobody else has said who it is.

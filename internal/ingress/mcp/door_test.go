@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -439,5 +440,33 @@ func TestAParkedCallIsTakenUpByItsOwnClientWithTheSameCallOnly(t *testing.T) {
 	state = string(object(t, many.call("tools/call", `{"name":"modern__ask","arguments":{}}`)).Get("requestState"))
 	if got := said(t, many.call("tools/call", `{"requestState":`+state+`,`+answer+`,"arguments":{},"name":"modern__ask"}`)); !strings.Contains(got, "Bob") {
 		t.Errorf("under its shown name the call says %q", got)
+	}
+}
+
+// TestConversationsLeaveNoGoroutineBehind, however their calls ended.
+func TestConversationsLeaveNoGoroutineBehind(t *testing.T) {
+	g := newRig(t, "legacy", "modern")
+	talk := func(t *testing.T) {
+		for _, era := range eras {
+			p := g.connect(t, era, catalog.Filter{}, all)
+			for range 50 {
+				p.use("legacy__echo", `{"text":"x"}`)
+				p.use("modern__echo", `{"text":"x"}`)
+			}
+			if p.modern {
+				p.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+				p.call("tools/call", `{"name":"modern__ask","arguments":{}}`) // and never comes back
+			}
+			p.send("tools/call", `{"name":"legacy__hang","arguments":{}}`) // and never waits for it
+		}
+	}
+	t.Run("warm", talk)
+	before := runtime.NumGoroutine()
+	t.Run("again", talk)
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines before, %d after\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+		}
 	}
 }
