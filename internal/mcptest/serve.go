@@ -118,6 +118,7 @@ func forever() {
 func (s *server) read(in io.Reader) {
 	lines := message.NewLines(in, 64<<20)
 	first := true
+	defer s.stopAll()
 	for {
 		line, err := lines.Next()
 		if err != nil {
@@ -149,6 +150,19 @@ func (s *server) read(in io.Reader) {
 		}
 		if s.is[stuck] && m.Method == "notifications/initialized" {
 			forever()
+		}
+	}
+}
+
+// stopAll ends what waits to be cancelled, when nobody can cancel it any more.
+func (s *server) stopAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stop := range s.live {
+		select {
+		case <-stop:
+		default:
+			close(stop)
 		}
 	}
 }

@@ -254,6 +254,15 @@ func (c *Conversation) run(w *work, u *use) {
 	defer forget()
 	d, r := c.d.Kernel.Do(w.ctx, c.invocation(w, u))
 	c.finish(w, u, d, r, fault)
+	if !r.Open {
+		return
+	}
+	// The client need not wait until the outcome is on the disk, as its intent
+	// was before anything was sent. What is lost by a crash stands as unknown.
+	r.Open, r.Data = false, nil
+	if err := c.d.Kernel.Report(context.WithoutCancel(w.ctx), w.id, r); err != nil && !errors.Is(err, reeve.ErrNotFound) {
+		c.d.Log("the outcome of a call of %s could not be recorded: %v", u.name, err)
+	}
 }
 
 // invocation is what the kernel judges.
@@ -304,7 +313,7 @@ func (c *Conversation) send1(ctx context.Context, w *work, u *use, call tool.Cal
 		return tool.Failed("%v", err), nil
 	}
 	s.Works()
-	return reeve.Result{Status: statusOf(result), Output: results.Gist(result), Data: result}, nil
+	return reeve.Result{Status: statusOf(result), Output: results.Gist(result), Data: result, Open: true}, nil
 }
 
 // upstream is the request as it goes to the server.

@@ -20,6 +20,8 @@ import (
 // Kernel decides and carries out.
 type Kernel interface {
 	Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision, reeve.Result)
+	// Report records what came of a call whose result was open, once.
+	Report(ctx context.Context, id string, r reeve.Result) error
 }
 
 // Broker tells of questions and takes answers.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -461,6 +462,11 @@ func TestConversationsLeaveNoGoroutineBehind(t *testing.T) {
 		}
 	}
 	t.Run("warm", talk)
+	for _, inv := range g.gate.seen {
+		if inv.Tool == "mcp__legacy__echo" && !slices.Contains(g.gate.reported, inv.ID) {
+			t.Errorf("the outcome of call %s was not reported", inv.ID)
+		}
+	}
 	before := runtime.NumGoroutine()
 	t.Run("again", talk)
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {

@@ -40,6 +40,8 @@ type gate struct {
 	mu   sync.Mutex
 	seen []reeve.Invocation
 	asks bool
+
+	reported []string
 }
 
 func (g *gate) Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision, reeve.Result) {
@@ -70,6 +72,13 @@ func (g *gate) Do(ctx context.Context, inv *reeve.Invocation) (reeve.Decision, r
 		r.Data = g.clean.JSON(r.Data)
 	}
 	return reeve.Decision{Verdict: reeve.Allow}, r
+}
+
+func (g *gate) Report(_ context.Context, id string, _ reeve.Result) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reported = append(g.reported, id)
+	return nil
 }
 
 func (g *gate) last() reeve.Invocation {
