@@ -82,6 +82,7 @@ type Conversation struct {
 	parked map[string]*work
 	works  map[string]*work // that run, by the invocation's id
 	view   *snapshot
+	quiet  bool // the client says no more, and comes back for nothing
 }
 
 var _ talk.Conversation = (*Conversation)(nil)
@@ -122,6 +123,7 @@ func (c *Conversation) Hangup() {
 	c.Talk.Hangup()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.quiet = true
 	for _, w := range c.parked {
 		w.cancel(errClosed)
 	}

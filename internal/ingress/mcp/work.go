@@ -108,7 +108,7 @@ func (w *work) park(asks []upstream.Ask) bool {
 	rand.Read(word[:])
 	state := base64.RawURLEncoding.EncodeToString(word[:])
 	w.c.mu.Lock()
-	if len(w.c.parked) >= maxParked {
+	if len(w.c.parked) >= maxParked || w.c.quiet {
 		w.c.mu.Unlock()
 		return false
 	}

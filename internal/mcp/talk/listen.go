@@ -55,7 +55,9 @@ func (t *Talk) listen(r *Request) {
 	}
 	key := r.key
 	t.mu.Lock()
-	t.subs[key] = s
+	if t.subs[key] = s; t.quiet { // it had said all it had to say before this was begun
+		r.cancel(errCancelled)
+	}
 	t.mu.Unlock()
 	t.note(s, "notifications/subscriptions/acknowledged", message.Object{message.Own("notifications", taken.Bytes())})
 	if len(s.uris) > 0 {

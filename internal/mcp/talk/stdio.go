@@ -86,6 +86,7 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, open func(send func
 func (t *Talk) Hangup() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.quiet = true
 	for _, s := range t.subs {
 		s.r.cancel(errCancelled)
 	}

@@ -76,6 +76,7 @@ type Talk struct {
 	live   map[string]*Request
 	asked  map[string]chan message.Message
 	next   int64
+	quiet  bool // the client says no more
 	subs   map[string]*subscription
 	uris   map[string]bool // that a legacy client watches
 }
@@ -420,6 +421,10 @@ func (t *Talk) setLevel(r *Request) {
 func (t *Talk) Ask(ctx context.Context, r *Request, method string, params []byte) (message.Message, error) {
 	ch := make(chan message.Message, 1)
 	t.mu.Lock()
+	if t.quiet {
+		t.mu.Unlock()
+		return message.Message{}, errClosed
+	}
 	if len(t.asked) >= maxAsked {
 		t.mu.Unlock()
 		return message.Message{}, fmt.Errorf("the client has %d questions to answer already", maxAsked)
