@@ -336,7 +336,8 @@ func (s *soaked) count() (c counts) {
 	})
 	sockets, _ := os.ReadFile("/proc/net/unix")
 	for line := range bytes.Lines(sockets) {
-		if bytes.Contains(line, []byte(s.mark)) && !bytes.Contains(line, []byte("/state/hooks/")) { // one there is made ready for the next run
+		// Of those that listen; one in hooks is made ready for the next run.
+		if bytes.Contains(line, []byte(s.mark)) && bytes.Contains(line, []byte(" 00010000 ")) && !bytes.Contains(line, []byte("/state/hooks/")) {
 			c.sockets++
 		}
 	}

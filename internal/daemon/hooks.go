@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,9 +31,11 @@ func newHooks(state string, getenv func(string) string) *hooks {
 		return localsock.Path(filepath.Join(state, "hooks"), name, getenv)
 	}}
 	if p, err := h.path("x"); err == nil {
-		left, _ := filepath.Glob(filepath.Join(filepath.Dir(p), "*.sock"))
-		for _, name := range left {
-			os.Remove(name)
+		left, _ := os.ReadDir(filepath.Dir(p))
+		for _, e := range left {
+			if strings.HasSuffix(e.Name(), ".sock") {
+				os.Remove(filepath.Join(filepath.Dir(p), e.Name()))
+			}
 		}
 	}
 	return h

@@ -161,7 +161,7 @@ func (cli agentCLI) place(at Place, r roots) string {
 // configures the gate.
 func (cli agentCLI) close(g guard, dir string) {
 	for _, pattern := range cli.closed() {
-		g.pattern(filepath.Join(dir, pattern))
+		g.pattern(dir, pattern)
 	}
 	for _, name := range cli.private {
 		g.private(filepath.Join(dir, name))
@@ -238,12 +238,12 @@ func closeAgentState(plan *Plan, at Place, r roots) error {
 
 // pattern protects what matches now, and names the pattern as one whose new
 // matches are quarantined.
-func (g guard) pattern(pattern string) {
-	matches, _ := filepath.Glob(pattern)
+func (g guard) pattern(dir, name string) {
+	matches, pattern := tree.Named(dir, name), filepath.Join(dir, name)
 	for _, m := range matches {
 		g.name(m)
 	}
-	if len(matches) == 0 || strings.Contains(pattern, "*") {
+	if len(matches) == 0 || strings.Contains(name, "*") {
 		g.plan.Absent = append(g.plan.Absent, pattern)
 	}
 }

@@ -62,7 +62,7 @@ func elsewhere(env, keep []string) []string {
 				if !filepath.IsAbs(place) {
 					continue
 				}
-				for _, real := range present(filepath.Join(place, b)) {
+				for _, real := range present(place, b) {
 					if !slices.ContainsFunc(keep, func(k string) bool { return tree.Within(real, k) }) {
 						out = append(out, real)
 					}
@@ -83,22 +83,22 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	var found []string
 	for _, home := range r.homes {
 		for _, name := range slices.Concat(credentialStores, systemStores) {
-			found = append(found, present(filepath.Join(home, name))...)
+			found = append(found, present(home, name)...)
 		}
 		if !p.AgentState {
 			for _, cli := range agentCLIs {
 				for _, name := range cli.secrets {
-					found = append(found, present(filepath.Join(home, cli.folder, name))...)
+					found = append(found, present(filepath.Join(home, cli.folder), name)...)
 				}
 				for _, file := range cli.files { // its servers' keys stand there too
-					found = append(found, present(filepath.Join(home, file))...)
+					found = append(found, present(home, file)...)
 				}
 			}
 		}
 	}
 	found = append(found, elsewhere(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
 	for _, pattern := range slices.Concat(machineSecrets, systemSecrets) {
-		for _, path := range present(pattern) {
+		for _, path := range present("/", pattern) {
 			if unix.Access(path, unix.R_OK) == nil || unix.Access(path, unix.X_OK) == nil {
 				found = append(found, path)
 			}
@@ -108,7 +108,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 		if _, err := tree.Canonical(path); err != nil {
 			return fmt.Errorf("path to hide: %w", err)
 		}
-		found = append(found, present(path)...)
+		found = append(found, present(path, "")...)
 	}
 	found = append(found, aliases(found, append([]string{plan.Workspace}, plan.Write...))...)
 	if err := clash(found, append([]string{plan.Workspace}, plan.Write...)); err != nil {
@@ -135,14 +135,10 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	return nil
 }
 
-// present resolves a path or pattern to the real files that exist.
-func present(pattern string) []string {
-	matches := []string{pattern}
-	if strings.ContainsAny(pattern, "*?[") {
-		matches, _ = filepath.Glob(pattern)
-	}
+// present resolves what stands below dir under a name to the real files.
+func present(dir, name string) []string {
 	var out []string
-	for _, m := range matches {
+	for _, m := range tree.Named(dir, name) {
 		real, err := tree.Real(m)
 		if err == nil && real != "/" {
 			out = append(out, real)

@@ -623,3 +623,27 @@ func TestALinkedWorktreeIsBelievedOnlyIfItsRepositoryPointsBack(t *testing.T) {
 		t.Errorf("granted %v", plan.Write)
 	}
 }
+
+// TestPatternCharactersInADirectorysNameAreCharacters: what is hidden and
+// closed below it is.
+func TestPatternCharactersInADirectorysNameAreCharacters(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a[b]c*d?e")
+	h := house{base, filepath.Join(base, "home"), filepath.Join(base, "home/work/[slug]"), filepath.Join(base, "home/.local/state/reeve")}
+	for _, dir := range []string{h.ws, h.state} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.put(t, "home/.ssh/id", "home/.cargo/credentials.toml", "home/.claude/settings.json", "home/.claude/settings.local.json", "home/work/[slug]/.git/hooks/x", "home/work/[slug]/in/[id]/.git/hooks/y")
+	plan := h.plan(t, "agent", Options{Argv: []string{"claude"}})
+	for _, want := range []string{".ssh", ".cargo/credentials.toml"} {
+		if !slices.Contains(plan.Mask, filepath.Join(h.home, want)) {
+			t.Errorf("%s is not hidden: %v", want, plan.Mask)
+		}
+	}
+	for _, want := range []string{".claude/settings.json", ".claude/settings.local.json", "work/[slug]/.git/hooks", "work/[slug]/in/[id]/.git/hooks"} {
+		if !slices.Contains(plan.Protect, filepath.Join(h.home, want)) {
+			t.Errorf("%s is not protected: %v", want, plan.Protect)
+		}
+	}
+}

@@ -43,14 +43,15 @@ type Desk struct {
 	Profile  string
 }
 
-// Sweep removes the views that a kill left with no session that knows of them:
-// those below folders without the file record beside them.
-func Sweep(folders, record string) {
-	all, _ := filepath.Glob(filepath.Join(folders, Folder))
-	for _, dir := range all {
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), record)); errors.Is(err, fs.ErrNotExist) {
-			_ = view.View{Folder: dir}.Drop()
-		}
+// Sweep removes the view that a kill left in a session's folder without the
+// file record beside it, by which the session would know of it.
+func Sweep(folder, record string) {
+	dir := filepath.Join(folder, Folder)
+	if _, err := os.Lstat(dir); err != nil {
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(folder, record)); errors.Is(err, fs.ErrNotExist) {
+		_ = view.View{Folder: dir}.Drop()
 	}
 }
 

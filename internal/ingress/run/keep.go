@@ -300,21 +300,22 @@ func (d *Door) settleOnce(k *kept, end attach.End) {
 // keeper speaks with nobody else. It returns when every session that runs is
 // served; whatever ended before is dealt with by then too.
 func (d *Door) Adopt() {
-	if left, err := filepath.Glob(d.Folder(gonePrefix + "*")); err == nil {
-		for _, folder := range left {
-			os.RemoveAll(folder)
-		}
-	}
-	review.Sweep(d.Folder("*"), recordFile)
-	folders, err := filepath.Glob(filepath.Join(d.Folder("*"), recordFile))
+	entries, err := os.ReadDir(filepath.Dir(d.Folder("any")))
 	if err != nil {
 		d.Log("look for sessions: %v", err)
 		return
 	}
 	var all sync.WaitGroup
-	for _, f := range folders {
-		folder := filepath.Dir(f)
-		all.Go(func() { d.adopt(folder) })
+	for _, e := range entries {
+		folder := d.Folder(e.Name())
+		if strings.HasPrefix(e.Name(), gonePrefix) {
+			os.RemoveAll(folder)
+			continue
+		}
+		review.Sweep(folder, recordFile)
+		if _, err := os.Lstat(filepath.Join(folder, recordFile)); err == nil {
+			all.Go(func() { d.adopt(folder) })
+		}
 	}
 	all.Wait()
 	for _, one := range d.Sessions.List() {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
 // noteEnd ends the name of a file that remembers a run.
@@ -40,7 +41,7 @@ func (b *Before) Note(dir string) (forget func(), err error) {
 // found. Nobody may run in dir meanwhile. A file that cannot be read is a
 // problem and stays.
 func Leftover(dir string) []Changes {
-	names, _ := filepath.Glob(filepath.Join(dir, "*"+noteEnd))
+	names := tree.Named(dir, "*"+noteEnd)
 	var all []Changes
 	for _, name := range names {
 		var b Before
@@ -62,7 +63,7 @@ func Leftover(dir string) []Changes {
 // now. forget is what [Before.Note] returned. The error wraps fs.ErrNotExist
 // where nothing is noted.
 func Recall(dir string) (b *Before, forget func(), err error) {
-	names, _ := filepath.Glob(filepath.Join(dir, "*"+noteEnd))
+	names := tree.Named(dir, "*"+noteEnd)
 	if len(names) == 0 {
 		return nil, nil, fmt.Errorf("recall a run: %w in %s", fs.ErrNotExist, dir)
 	}

@@ -121,6 +121,24 @@ func Tidy(paths []string) []string {
 	return slices.Compact(paths)
 }
 
+// literal makes a pattern that matches a path and nothing else.
+var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// Named finds what stands below dir under a name in which * is any text within
+// one element. In dir it is a character like any other, and so are ? and [ in
+// both: people have directories of such names.
+func Named(dir, name string) []string {
+	if !strings.Contains(name, "*") {
+		at := filepath.Join(dir, name)
+		if _, err := os.Lstat(at); err != nil {
+			return nil
+		}
+		return []string{at}
+	}
+	found, _ := filepath.Glob(literal.Replace(filepath.Clean(dir)) + "/" + strings.ReplaceAll(literal.Replace(name), `\*`, "*"))
+	return found
+}
+
 // Subdirs lists the real directories inside dir; symbolic links and what
 // cannot be read are no directories.
 func Subdirs(dir string) []string {
