@@ -63,6 +63,8 @@ redact/visible   pure part  :
 redact/document  pure part  : redact/name redact/value redact/command redact/mark
 redact           pure       : reeve redact/name redact/shape redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
 
+personal         pure       :
+
 jsonc            pure       :
 tomlc            pure       :
 scroll                      : redact
@@ -166,6 +168,7 @@ netguard         net        :
 ingress/args     part       : reeve tool
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
+ingress/filter              : config personal redact
 ingress/outbound            : reeve netguard jail/egress tool/connect
 ingress/checkout part       : reeve jail/configured safepath/gitdir
 ingress/layout   part       : reeve netguard jail jail/viewed session tool/launch wire

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/daemon"
+	"github.com/reeve-gate/reeve/internal/ingress/filter"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/roster"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
@@ -55,6 +57,8 @@ func commands() []command {
 			usage: serveUsage + "\n" + roster.Usage, help: serveHelp + "\n\n" + roster.Help},
 		{name: "audit", run: cmdAudit, summary: "Read and verify the record.",
 			usage: auditUsage, help: auditHelp},
+		{name: "redact", run: cmdRedact, summary: "Mask the secrets in a text.",
+			usage: filter.Usage, help: filter.Help},
 		{name: "sessions", run: cmdSessions, summary: "List, show, stop and resume sessions.",
 			usage: sessionsUsage, help: sessionsHelp},
 		{name: "doctor", run: cmdDoctor, summary: "Try the boundary's promises on this machine.",
@@ -96,6 +100,17 @@ func dispatch(env *cmdEnv, args []string) int {
 		return c.run(env, args[1:])
 	}
 	return usage(env, "unknown command %q; reeve help lists them", args[0])
+}
+
+func cmdRedact(env *cmdEnv, args []string) int {
+	err := filter.Run(filter.World{In: env.Stdin, Out: env.Stdout, Say: env.Stderr, Dir: env.Dir, Getenv: env.Getenv}, args)
+	switch {
+	case errors.As(err, &filter.Bad{}):
+		return usage(env, "%v", err)
+	case err != nil:
+		return fail(env, err)
+	}
+	return reeve.ExitOK
 }
 
 // usage says what is wrong with the command line.

@@ -99,6 +99,8 @@ type Config struct {
 	} `toml:"audit"`
 	Redact struct {
 		Secrets []string `toml:"secrets" doc:"names of environment variables whose values are masked wherever they appear, as they are set where the daemon is started from."`
+
+		Personal map[string]bool `toml:"personal" doc:"channels by name, and whether e-mail addresses, phone numbers, social security numbers, cards, IBANs and public addresses become [PII REDACTED] in what goes out by them, as in personal.\"messaging:telegram\" = false. A name before a colon stands for all that begin with it. messaging is on unless it is set here, every other off."`
 	} `toml:"redact"`
 	Daemon struct {
 		Idle string `toml:"idle" default:"0s" doc:"end the daemon after this long without a session, a question or a client; 0s = never."`
@@ -118,6 +120,21 @@ type Profile struct {
 	Memory     string   `toml:"memory"`
 	Processes  int      `toml:"processes"`
 	Processors string   `toml:"processors"`
+}
+
+// Outward reports whether what identifies a person is masked in what goes out
+// by a channel, such as messaging:telegram or export (contract G66).
+func (c *Config) Outward(channel string) bool {
+	for name := channel; ; {
+		if on, ok := c.Redact.Personal[name]; ok {
+			return on
+		}
+		i := strings.LastIndexByte(name, ':')
+		if i < 0 {
+			return name == "messaging"
+		}
+		name = name[:i]
+	}
 }
 
 // MaxFile bounds config.toml, in bytes.

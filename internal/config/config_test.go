@@ -44,3 +44,26 @@ func TestABoundBelowWhichNothingStartsIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestPersonalDataIsMaskedOnMessagingUnlessSaidOtherwise(t *testing.T) {
+	for src, want := range map[string]string{
+		"":                                       "messaging messaging:telegram messaging:slack",
+		"[redact.personal]\nmessaging = false\n": "",
+		"[redact.personal]\n\"messaging:slack\" = false\nexport = true\n":    "messaging messaging:telegram export",
+		"[redact.personal]\nmessaging = false\n\"messaging:slack\" = true\n": "messaging:slack",
+	} {
+		c, err := Parse("config.toml", []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var on []string
+		for _, channel := range []string{"messaging", "messaging:telegram", "messaging:slack", "export", "cli"} {
+			if c.Outward(channel) {
+				on = append(on, channel)
+			}
+		}
+		if got := strings.Join(on, " "); got != want {
+			t.Errorf("%q masks on %q, want %q", src, got, want)
+		}
+	}
+}

@@ -1,5 +1,11 @@
 package redact
 
+import (
+	"io"
+
+	"github.com/reeve-gate/reeve/internal/redact/shape"
+)
+
 // Finding is one mask: where the secret stood in what was read, and why it was
 // taken for one. It does not hold the secret.
 type Finding struct {
@@ -37,7 +43,7 @@ var reasons = map[string]string{
 func (f Finding) Why() string {
 	why, ok := reasons[f.Rule]
 	if !ok {
-		why = "it has the form of the kind " + f.Rule
+		why = "it has the form of the kind " + f.Rule + ", which " + shape.Publisher(f.Rule)
 	}
 	if f.Name != "" {
 		why += ": " + f.Name
@@ -53,6 +59,11 @@ func (r *Redactor) Explain(s string, found func(Finding)) string {
 		return s
 	}
 	return string(st.out)
+}
+
+// ExplainWriter is [Redactor.Writer] that tells of each mask, in their order.
+func (r *Redactor) ExplainWriter(w io.Writer, found func(Finding)) io.WriteCloser {
+	return &stream{w: w, scan: scan{held: r.held.Load(), found: found}}
 }
 
 // note keeps what is to be told of a mask when its end is known.

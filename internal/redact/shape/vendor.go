@@ -155,3 +155,25 @@ var Kinds = sync.OnceValue(func() map[string]bool {
 	}
 	return all
 })
+
+// Publisher says who publishes the form of a kind.
+func Publisher(kind string) string {
+	source := ""
+	for i := range Table {
+		if Table[i].Kind == kind {
+			source = Table[i].Source
+		}
+	}
+	for i := range Words {
+		if Words[i].Kind == kind {
+			source = Words[i].Source
+		}
+	}
+	switch source {
+	case "rules":
+		return "public rule sets tell"
+	case "":
+		return "its standard or its vendor tells"
+	}
+	return source + " tells"
+}
