@@ -98,9 +98,10 @@ wire                        : reeve approval
 session                     : reeve durable flow
 audit/chain      part       : reeve durable sqlite
 audit                       : reeve durable audit/chain
-vault/ref        pure part  :
+vault/ref        pure part  : late
 vault                       : durable sqlite vault/ref
 vault/holder     part       : durable vault vault/ref
+vault/warden                : reeve durable tool/secret vault vault/holder vault/ref wire
 kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve
@@ -137,6 +138,7 @@ tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
 tool/roster                 : reeve tool
 tool/foreign                : late reeve tool shellread
+tool/secret                 : reeve tool
 tool/server                 : reeve tool
 tool/tooltest    test       : reeve permit tool
 
@@ -144,7 +146,7 @@ mcp/message      pure part  :
 mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
-mcp/servers      part       : late config jsonc mcp/upstream
+mcp/servers      part       : late config jsonc mcp/upstream vault/ref
 mcp/clients                 : late jsonc tomlc mcp/servers
 mcp/roster                  : reeve config durable wire tool/roster mcp/catalog mcp/classify mcp/finding mcp/message mcp/packages mcp/pins mcp/servers mcp/standing
 mcp/catalog      part       : late durable mcp/message mcp/upstream
@@ -161,6 +163,7 @@ mcp/edge         net part   : mcp/message mcp/talk mcp/upstream
 mcp/fleet        part       : mcp/catalog mcp/message mcp/servers mcp/upstream
 
 localsock        net exec=spawn.go :
+localsock/spare             : localsock
 attach                      : localsock
 client                      : reeve durable localsock wire approval config mcp/edge mcp/servers
 netguard         net        :
@@ -171,15 +174,16 @@ ingress/hook                : reeve
 ingress/filter              : config personal redact
 ingress/outbound            : reeve netguard jail/egress tool/connect
 ingress/checkout part       : reeve jail/configured safepath/gitdir
-ingress/layout   part       : reeve netguard jail jail/viewed session tool/launch wire
+ingress/layout   part       : late reeve netguard jail jail/environ jail/services jail/viewed session tool/launch vault/ref wire
 ingress/receipt  part       : jail jail/plant session
 ingress/window   part       : attach jail/pty localsock
 ingress/review   part       : reeve jail jail/viewed session tool/takeover view view/shown wire
-ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch view wire
+ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch vault/ref view wire
 ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
 ingress/install  part        : late reeve durable jsonc ingress/codex
-ingress/roster              : reeve config durable redact wire mcp/clients mcp/packages mcp/servers ingress/install
+ingress/roster              : reeve config durable redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install
+ingress/secrets             : late reeve jail/environ redact vault/ref wire
 
 testuser         exec test  :
 sshdtest         net exec test :

@@ -483,6 +483,39 @@ func (c *Client) Servers(ctx context.Context, w wire.Servers) (t wire.Told, err 
 	return t, c.call(ctx, true, wire.MethodServers, w, &t, nil)
 }
 
+// Vault does something with the vault. in is a secret that goes along, which
+// stays the caller's; with out what is shown comes back, to be wiped.
+func (c *Client) Vault(ctx context.Context, w wire.Vault, in []byte, out bool) (v wire.Vaulted, shown []byte, err error) {
+	if in == nil && !out {
+		return v, nil, c.call(ctx, true, wire.MethodVault, w, &v, nil)
+	}
+	r, wr, err := os.Pipe()
+	if err != nil {
+		return v, nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	if out {
+		done := make(chan []byte, 1)
+		go func() {
+			b, _ := io.ReadAll(r)
+			r.Close()
+			done <- b
+		}()
+		err = c.call(ctx, true, wire.MethodVault, w, &v, nil, wr)
+		wr.Close()
+		return v, <-done, err
+	}
+	sent := make(chan struct{})
+	go func() {
+		wr.Write(in)
+		wr.Close()
+		close(sent)
+	}()
+	err = c.call(ctx, true, wire.MethodVault, w, &v, nil, r)
+	r.Close()
+	<-sent // in is the caller's again
+	return v, nil, err
+}
+
 // Inspect tells what is known of MCP servers.
 func (c *Client) Inspect(ctx context.Context, w wire.Inspect) (r wire.Roster, err error) {
 	return r, c.call(ctx, true, wire.MethodInspect, w, &r, nil)

@@ -62,6 +62,9 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 		return fail(env, err)
 	}
 	d, usable := tryAll(walls)
+	if p, there := vaultPromise(paths); there {
+		d.Promises = append(d.Promises, p)
+	}
 	if *asJSON {
 		printJSON(env.Stdout, d)
 	} else {
@@ -134,6 +137,19 @@ func diagnose(wall string, r jail.Readiness) diagnosis {
 		d.Promises = append(d.Promises, unprobed(wall)...)
 	}
 	return d
+}
+
+// vaultPromise says how the key of the vault is kept, where there is a vault.
+func vaultPromise(paths config.Paths) (promise, bool) {
+	s := daemon.Vault(paths)
+	p := promise{"the key of the vault apart from what it opens", "ready", "kept by: " + s.Holder}
+	switch {
+	case s.Fault != "":
+		p.State, p.Detail = "missing", s.Fault
+	case s.Weak != "":
+		p.State, p.Detail = "partial", s.Weak
+	}
+	return p, s.Exists
 }
 
 // where says of what an act was tried in a boundary without a network that it

@@ -11,6 +11,8 @@ import (
 
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
+	"github.com/reeve-gate/reeve/internal/ingress/secrets"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -20,8 +22,11 @@ type list []string
 func (l *list) String() string     { return strings.Join(*l, ",") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
-func cmdRun(env *cmdEnv, args []string) int {
-	f := flags(env, "run")
+func cmdRun(env *cmdEnv, args []string) int { return runWith(env, "run", args) }
+
+// runWith is reeve run, and reeve vault run, which asks for a secret.
+func runWith(env *cmdEnv, name string, args []string) int {
+	f := flags(env, name)
 	var r wire.Run
 	f.StringVar(&r.Name, "name", "", "name of the session")
 	f.StringVar(&r.Profile, "profile", "", "agent, build, strict, read-only or one of your own")
@@ -39,10 +44,22 @@ func cmdRun(env *cmdEnv, args []string) int {
 	f.BoolVar(&r.Review, "review", false, "work on a view of the workspace, and ask at the end what of it is taken over")
 	f.BoolVar(&r.NoReceipt, "no-receipt", false, "print no receipt at the end")
 	f.Var((*list)(&r.Write), "write", "a further directory to write")
-	f.Var((*list)(&r.PassEnv), "env", "a variable to pass although it looks like a secret")
+	f.Func("env", "a variable to pass although it looks like a secret, or NAME=SERVICE/KEY, a secret of the vault", func(s string) error {
+		if !strings.Contains(s, "=") {
+			r.PassEnv = append(r.PassEnv, s)
+			return nil
+		}
+		_, _, err := layout.Secret(s)
+		r.Secrets = append(r.Secrets, s)
+		return err
+	})
 	if code, ok := parseFlags(f, args); !ok {
 		return code
 	}
+	if name != "run" && len(r.Secrets) == 0 {
+		return usage(env, "no secret was named; write reeve vault run --env NAME=SERVICE/KEY -- CMD")
+	}
+	secrets.WarnOfEnvironment(env.Stderr, env.Getenv, r.PassEnv)
 	r.Argv, r.Dir, r.Env = f.Args(), env.Dir, os.Environ()
 	old := syscall.Umask(0o077)
 	syscall.Umask(old)

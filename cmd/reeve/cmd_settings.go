@@ -6,17 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
-	"github.com/reeve-gate/reeve/internal/jail"
-	"github.com/reeve-gate/reeve/internal/jail/services"
+	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -100,78 +96,17 @@ func cmdConfig(env *cmdEnv, args []string) int {
 // explainSandbox prints the profiles of the boundary, and the hosts that they
 // reach by themselves.
 func explainSandbox(env *cmdEnv, c *config.Config, home string, asJSON bool) int {
-	type profile struct {
-		Name      string   `json:"name"`
-		Workspace string   `json:"workspace"`
-		Agents    string   `json:"agents"` // the agents' state folders
-		Git       string   `json:"git"`
-		Network   string   `json:"network"`
-		Unix      string   `json:"unix_sockets"`
-		Hosts     []string `json:"hosts,omitzero"`
-		Like      string   `json:"like,omitzero"`
-		Write     []string `json:"write,omitzero"` // beside the workspace
-		Pass      []string `json:"pass_env,omitzero"`
-		Limits    string   `json:"limits,omitzero"`
-	}
-	word := func(yes bool, a, b string) string {
-		if yes {
-			return a
-		}
-		return b
-	}
-	var all []profile
 	own, err := daemon.Profiles(c, home)
 	if err != nil {
 		return fail(env, err)
 	}
-	for _, p := range append(jail.Profiles(), own...) {
-		all = append(all, profile{p.Name, word(p.ReadOnly, "read-only", "writable"), word(p.AgentState, "writable", "read-only"),
-			word(p.WholeGit, "read-only", "writable but for what it executes"), p.Net.String(), word(p.NoUnix, "none", "those not hidden"), p.Hosts,
-			c.Sandbox.Profiles[p.Name].Like, p.Write, p.Pass, bounds(p.Limits)})
-	}
-	agents := services.OfAgents
+	like := func(name string) string { return c.Sandbox.Profiles[name].Like }
 	if asJSON {
-		printJSON(env.Stdout, map[string]any{"profiles": all, "agents": agents})
+		printJSON(env.Stdout, layout.Explain(own, like))
 		return reeve.ExitOK
 	}
-	for _, p := range all {
-		if p.Like != "" {
-			p.Name += ", of your own, like " + p.Like
-		}
-		fmt.Fprintf(env.Stdout, "%s\n  workspace %s, agents' folders %s, .git %s\n  network: %s; unix sockets: %s\n", p.Name, p.Workspace, p.Agents, p.Git, p.Network, p.Unix)
-		if len(p.Hosts) > 0 {
-			fmt.Fprintf(env.Stdout, "  reaches %s\n", strings.Join(p.Hosts, " "))
-		}
-		if len(p.Write) > 0 {
-			fmt.Fprintf(env.Stdout, "  may write %s\n", strings.Join(p.Write, " "))
-		}
-		if len(p.Pass) > 0 {
-			fmt.Fprintf(env.Stdout, "  passes %s\n", strings.Join(p.Pass, " "))
-		}
-		if p.Limits != "" {
-			fmt.Fprintf(env.Stdout, "  bounds: %s\n", p.Limits)
-		}
-	}
-	fmt.Fprint(env.Stdout, "\nWith the network by rules, the profiles agent and build reach the service of the agent that is started:\n")
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		fmt.Fprintf(env.Stdout, "  %-7s %s\n", name, strings.Join(agents[name], " "))
-	}
+	layout.Explain(own, like).Write(env.Stdout)
 	return reeve.ExitOK
-}
-
-// bounds says what a profile bounds.
-func bounds(l jail.Limits) string {
-	var all []string
-	if l.Memory > 0 {
-		all = append(all, fmt.Sprintf("%d MiB of memory", l.Memory>>20))
-	}
-	if l.Processes > 0 {
-		all = append(all, fmt.Sprintf("%d processes", l.Processes))
-	}
-	if l.Processors > 0 {
-		all = append(all, fmt.Sprintf("%g processors", float64(l.Processors)/1000))
-	}
-	return strings.Join(all, ", ")
 }
 
 // policyTrust accepts the exact content of the project's policy file as it is

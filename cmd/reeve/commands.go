@@ -11,6 +11,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/filter"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/roster"
+	"github.com/reeve-gate/reeve/internal/ingress/secrets"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/landlock"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
@@ -31,7 +32,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "run", run: cmdRun, summary: "Run a program inside the boundary.",
-			usage: "reeve run [--detach] [--name N] [--profile agent|build|strict|read-only] [--net none|ask|open] [--allow-host HOST[:PORT]]... [--write DIR]... [--env NAME]... [--read-only] [--memory SIZE] [--processes N] [--workspace DIR] [--mode M] [--worktree | --review] [--no-receipt] [--host USER@MACHINE --dir DIR] -- CMD ARGS",
+			usage: "reeve run [--detach] [--name N] [--profile agent|build|strict|read-only] [--net none|ask|open] [--allow-host HOST[:PORT]]... [--write DIR]... [--env NAME[=SERVICE/KEY]]... [--read-only] [--memory SIZE] [--processes N] [--workspace DIR] [--mode M] [--worktree | --review] [--no-receipt] [--host USER@MACHINE --dir DIR] -- CMD ARGS",
 			help:  "CMD and everything it starts run in a session of their own: writes only in the workspace (the repository around the working directory), credentials and control sockets hidden, the environment scrubbed. It never runs unprotected: where the boundary does not hold, nothing starts and the exit code is 5 (see reeve doctor). Otherwise the exit code is CMD's own, 128+N where a signal ended it.\n\n--net ask is a network by rule: each new host is decided by your rules, and asked about where none speaks of it (reeve approvals), while the connection waits; --allow-host lets one be reached in this run, and is the one way to a port of this machine (127.0.0.1:PORT). --net none is no network, --net open this machine's own, undecided and unrecorded. The profile build reaches package registries too.\n\n--memory (such as 4GiB) and --processes bound what the run may use; the receipt says which bounds hold on this machine.\n\n--host runs CMD on another machine, in the directory there that --dir names, behind the same boundary, which bubblewrap builds there: Reeve connects with /usr/bin/ssh and your ssh settings, looks, tries the boundary, and starts nothing where it does not hold (exit code 5). --write then names directories there. The network by rule and the hooks do not reach there.\n\nOn a terminal the program has one of its own, in a session that is kept: ^] d leaves it running, reeve sessions attach shows it again, and closing the window ends it, unless somebody has left it so before. --detach leaves it running from the start and prints its id. --name gives a session a name that no other running one has.\n\n--worktree lets CMD work in a checkout of its own with a branch of its own, made from the last commit: nothing in your repository changes meanwhile. What it did is yours to take over or to drop (reeve sessions diff, merge, drop); without work it is dropped at the end.\n\n--review shows CMD a view of the workspace at its usual path: it writes there freely, and your files stay as they are. At the end a terminal shows what was changed and asks whether to take over all of it, some or nothing; without one it is kept (reeve sessions review, apply, drop).\n\nA receipt on standard error says how long it took, what was decided, which files changed and what was refused. The hooks of Claude Code and Codex work inside (reeve install)."},
 		{name: "install", run: cmdInstall, summary: "Put an agent's own tool calls behind the gate.",
 			usage: "reeve install claude [--project] [--dry-run]\nreeve install codex [--dry-run]\nreeve install claude|claude-desktop|codex|cursor|vscode|gemini --mcp [--project] [--dry-run] [--yes]",
@@ -55,6 +56,8 @@ func commands() []command {
 			help:  "auto runs a tool unasked where nothing stricter applies; ask wants one approval for one call; approval blocks it until you change the setting; off disables it. A setting for bash also holds for another agent's tool of that name."},
 		{name: "mcp", run: cmdMCP, summary: "Keep MCP servers behind the gate.",
 			usage: serveUsage + "\n" + roster.Usage, help: serveHelp + "\n\n" + roster.Help},
+		{name: "vault", run: cmdVault, summary: "Keep secrets and pass them on by reference.",
+			usage: secrets.Usage, help: secrets.Help},
 		{name: "audit", run: cmdAudit, summary: "Read and verify the record.",
 			usage: auditUsage, help: auditHelp},
 		{name: "redact", run: cmdRedact, summary: "Mask the secrets in a text.",

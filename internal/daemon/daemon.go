@@ -40,11 +40,13 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/localsock/spare"
 	"github.com/reeve-gate/reeve/internal/policy/layers"
 	"github.com/reeve-gate/reeve/internal/policy/trust"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/vault/warden"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -83,13 +85,13 @@ type Daemon struct {
 	outbound *outbound.Door
 	api      *api.Server
 	runs     *rundoor.Door
-	secrets  []string        // values that are masked
+	vault    *warden.Warden
 	work     context.Context // of what is done for callers; ends when serving ends
 	socket   string
 	exe      string
 	exeStat  os.FileInfo
 	trust    *trust.Trust
-	hooks    *hooks
+	hooks    *spare.Sockets
 
 	stop     context.CancelFunc
 	stopping chan struct{}
@@ -134,6 +136,9 @@ func run(ctx context.Context, opt Options, built func(*Daemon)) (err error) {
 		}
 	}()
 	syscall.Umask(0o077)
+	if err := noCore(); err != nil {
+		return fmt.Errorf("turn core files off: %w", err)
+	}
 	if err := durable.MkdirAll(opt.Paths.State); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
@@ -150,6 +155,7 @@ func run(ctx context.Context, opt Options, built func(*Daemon)) (err error) {
 		return err
 	}
 	defer d.log.Close()
+	defer d.vault.Close()
 	if built != nil {
 		built(d)
 	}
@@ -173,9 +179,10 @@ func open(opt Options) (*Daemon, error) {
 	if err = makeNowhere(opt.Paths); err != nil {
 		return nil, err
 	}
-	if d.clean, d.secrets, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
+	if d.clean, err = cleaner(d.conf, opt.Getenv, opt.Log); err != nil {
 		return nil, err
 	}
+	d.vault = newWarden(opt.Paths, d.clean)
 	if d.trust, err = trust.Open(opt.Paths.State); err != nil {
 		return nil, err
 	}
@@ -199,6 +206,7 @@ func open(opt Options) (*Daemon, error) {
 		d.log.Close()
 		return nil, err
 	}
+	d.unlockVault()
 	return d, nil
 }
 
@@ -237,14 +245,14 @@ func (d *Daemon) wire() error {
 			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Profiles: profiles, Program: d.exe},
 		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: layers.BadHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
-		Folder: d.store.Dir, Clean: d.clean.Text, Secrets: d.secrets, Log: d.logf,
+		Folder: d.store.Dir, Vault: d.vault, Clean: d.clean.Text, Secrets: d.clean.Secrets, Log: d.logf,
 	}
 	d.runs.Desk = review.Desk{Kernel: d.kernel, Sessions: d.store, Tool: d.tools.take, Show: d.clean.Show, NewID: newID, Home: d.opt.Paths.Home, Profile: d.conf.Sandbox.Profile}
 	d.api = &api.Server{
 		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
 		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,
 		Hook: newHookDoor(d, mode),
-		MCP:  d.gateway, Roster: newRoster(d),
+		MCP:  d.gateway, Roster: newRoster(d), Vault: newVaultDoor(d),
 		Run: d.runs,
 	}
 	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile
@@ -285,8 +293,8 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer endWork()
 	d.work = work
-	d.hooks = newHooks(d.opt.Paths.State, d.opt.Getenv)
-	defer d.hooks.end()
+	d.hooks = spare.New(d.opt.Paths.State, d.opt.Getenv)
+	defer d.hooks.End()
 	d.runs.Adopt()
 	d.closeLeftovers(ctx)
 	limit.Sweep()

@@ -249,10 +249,12 @@ type starting struct {
 	Argv   []string `json:"argv,omitzero"`
 	URL    string   `json:"url,omitzero"`
 	Net    string   `json:"net,omitzero"`
+
+	Vault []string `json:"vault,omitzero"` // secrets, by name
 }
 
 func startArgs(s *servers.Server) starting {
-	a := starting{Server: s.Name, Hash: s.Hash(), URL: s.URL}
+	a := starting{Server: s.Name, Hash: s.Hash(), URL: s.URL, Vault: s.Secrets()}
 	if s.Command != "" {
 		a.Argv, a.Net = append([]string{s.Command}, s.Args...), s.Guard.Net.String()
 	}
@@ -261,7 +263,7 @@ func startArgs(s *servers.Server) starting {
 
 // start is the hand of it.
 func (g *gateway) start(ctx context.Context, at fleet.Place, s servers.Server, call tool.Call, sink upstream.Sink) (upstream.Transport, error) {
-	full, values, err := s.Resolved(g.d.opt.Getenv)
+	full, values, err := s.Resolved(g.d.opt.Getenv, g.d.vault)
 	if err != nil {
 		return nil, err
 	}

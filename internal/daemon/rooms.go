@@ -28,6 +28,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool/git"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
 	"github.com/reeve-gate/reeve/internal/tool/roster"
+	"github.com/reeve-gate/reeve/internal/tool/secret"
 	"github.com/reeve-gate/reeve/internal/tool/server"
 	"github.com/reeve-gate/reeve/internal/tool/shell"
 	"github.com/reeve-gate/reeve/internal/tool/takeover"
@@ -104,6 +105,7 @@ type toolbox struct {
 	take    *takeover.Tool
 	served  *server.Tools
 	roster  *roster.Tool
+	secret  *secret.Tool
 	check   *args.Checker
 }
 
@@ -112,9 +114,9 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 	if err != nil {
 		return nil, err
 	}
-	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known), roster: roster.New()}
+	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known), roster: roster.New(), secret: secret.New()}
 	run := hands{wall, p, c, own}
-	all := []tool.Tool{b.launch, b.connect, b.take, b.roster, shell.New(run)}
+	all := []tool.Tool{b.launch, b.connect, b.take, b.roster, b.secret, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)
 	all = append(all, foreign.Tools("claude")...)
@@ -142,9 +144,8 @@ func (b *toolbox) Find(name string) (tool.Tool, bool) {
 func (b *toolbox) Check(t tool.Tool, raw []byte) error { return b.check.Check(t, raw) }
 
 // cleaner knows the secrets that a person named in the settings.
-func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*redact.Redactor, []string, error) {
+func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*redact.Redactor, error) {
 	r := redact.New()
-	var known []string
 	for _, name := range c.Redact.Secrets {
 		v := getenv(name)
 		if v == "" {
@@ -152,11 +153,10 @@ func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*reda
 			continue
 		}
 		if err := r.AddSecret(v); err != nil {
-			return nil, nil, fmt.Errorf("redact.secrets: variable %s: %w", name, err)
+			return nil, fmt.Errorf("redact.secrets: variable %s: %w", name, err)
 		}
-		known = append(known, v)
 	}
-	return r, known, nil
+	return r, nil
 }
 
 // cleaned is the kernel's view of the redactor.

@@ -137,7 +137,7 @@ func (d *Daemon) SaveRule(rule string) error {
 
 // OpenHook serves the session's own socket: one that was made ready before.
 func (d *Daemon) OpenHook(ctx context.Context, id string) (string, error) {
-	l, err := d.hooks.open()
+	l, err := d.hooks.Open()
 	if err != nil {
 		return "", err
 	}
@@ -229,7 +229,7 @@ func (d *Daemon) Ended(id string) {
 	delete(d.trees, id)
 	d.mu.Unlock()
 	if t.hook != nil {
-		d.hooks.drop(t.hook)
+		d.hooks.Drop(t.hook)
 	}
 	t.network.stop() // its connections are on record before the session ends
 	d.EndSession(id)

@@ -152,6 +152,10 @@ func forbidden(e *reeve.Effect, o reeve.Origin) (rule, why string) {
 		if o != reeve.OriginHost {
 			return "change Reeve", "only a person may change or answer for Reeve" + because(e.Why)
 		}
+	case reeve.EffectReadSecret:
+		if o != reeve.OriginHost {
+			return "secrets", "only a person may see a secret" + because(e.Why)
+		}
 	case reeve.EffectRun:
 		if e.Command != nil && e.Command.Marks.Has(reeve.CommandSelf) && o != reeve.OriginHost {
 			return "change Reeve", "only a person may run " + e.Command.Line()

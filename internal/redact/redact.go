@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -39,20 +38,25 @@ func New() *Redactor {
 // or more too. It refuses a value under [MinSecret] bytes and one that
 // contains, or is a part of, [Mark]; the error does not hold the value.
 func (r *Redactor) AddSecret(value string) error {
-	switch {
-	case len(value) < MinSecret:
-		return fmt.Errorf("a secret of %d bytes cannot be masked by its value; at least %d are needed", len(value), MinSecret)
-	case mark.Part(value):
-		return fmt.Errorf("a secret that is a part of, or contains, %s cannot be masked by its value", Mark)
-	}
+	r.AddSecrets(value)
+	return known.Fit(value, Mark)
+}
+
+// AddSecrets adds many values at once and says how many of them AddSecret would
+// refuse.
+func (r *Redactor) AddSecrets(values ...string) (refused int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	have := r.held.Load().set.Values
-	if !slices.Contains(have, value) {
-		r.held.Store(newHeld(append(slices.Clip(have), value)))
+	have := r.Secrets()
+	all, refused := known.Join(have, values, Mark)
+	if len(all) > len(have) {
+		r.held.Store(newHeld(all))
 	}
-	return nil
+	return refused
 }
+
+// Secrets are the values that are masked, for a process that masks by itself.
+func (r *Redactor) Secrets() []string { return slices.Clip(r.held.Load().set.Values) }
 
 // Text masks what is secret in s. It returns s itself where nothing is.
 func (r *Redactor) Text(s string) string {

@@ -142,7 +142,7 @@ func TestOrdinaryTextStaysAsItIs(t *testing.T) {
 		"", "go test ./...", "auth: required", "auth: result of the check", "token: none", "the token expired", "password is wrong", "author=someone", "max_tokens=4096", "tokens: 1234",
 		"-----BEGIN CERTIFICATE-----\nMIIBAAAAAAAAAAAAAAAA\n-----END CERTIFICATE-----", "strings.HasPrefix(s, \"-----BEGIN PRIVATE KEY-----\")",
 		"see https://example.com/a?b=c@d", "http://localhost:8080/@scope/pkg", "user@host:22", "https://user@host/x", "postgres://app:$PASS@h/x", "https://u:${TOKEN}@h", "proto://%s:%s@h",
-		"export TOKEN=$TOKEN", "password=${DB_PASSWORD}", "password=$(cat file)", "secret={{ .Values.secret }}", "api_key=<your key>", "token: ***", "PASSWORD=%PASSWORD%", "token: ${{ secrets.X }}", "password: vault://svc/key",
+		"export TOKEN=$TOKEN", "password=${DB_PASSWORD}", "password=$(cat file)", "secret={{ .Values.secret }}", "api_key=<your key>", "token: ***", "PASSWORD=%PASSWORD%", "token: ${{ secrets.X }}", "password: vault://svc/key", "token: reeve://svc/key",
 		"sk-short", "mask-image: none", "basic usage of it", "task-0123456789abcdefghijklmnop", "a bearer of news", "bearer token is missing", "eyJust", "keyJsonSerializer.SerializeObject(x)",
 		"git log --author=x", "if token == nil {", "if (password != other) {", "token := parser.Next()", "token = lexer.next", "return auth.New(cfg)", "p.token = p.lexer.scan()", "foo(password=password, token=auth_token)",
 		"session 0190aef0-1111-7aaa-8bbb-000000000001", "session_id=0190aef0-1111-7aaa-8bbb-000000000001", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",

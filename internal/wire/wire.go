@@ -120,6 +120,7 @@ const (
 	MethodTrust    = "trust"
 	MethodServers  = "servers"
 	MethodInspect  = "inspect"
+	MethodVault    = "vault"
 	MethodSessions = "sessions"
 	MethodAttach   = "attach"
 	MethodStop     = "stop"
@@ -261,6 +262,7 @@ type Run struct {
 	AllowHosts []string `json:"allow_hosts,omitzero"` // HOST or HOST:PORT, reached in this run
 	Write      []string `json:"write,omitzero"`
 	PassEnv    []string `json:"pass_env,omitzero"`
+	Secrets    []string `json:"secrets,omitzero"` // NAME=SERVICE/KEY of the vault
 	ReadOnly   bool     `json:"read_only,omitzero"`
 	Memory     int64    `json:"memory,omitzero"`    // bytes; 0 = as configured
 	Processes  int64    `json:"processes,omitzero"` // 0 = as configured
@@ -469,6 +471,44 @@ type Inspected struct {
 type Roster struct {
 	Servers []Inspected `json:"servers"`
 	Notes   []string    `json:"notes,omitzero"`
+}
+
+// Vault is what a person does with the vault. What is secret travels on the one
+// stream that comes with the request: a value in (set, rotate) or out (get), a
+// passphrase in (init, unlock, rekey, export, import).
+type Vault struct {
+	Do          string `json:"do"`              // status, ls, init, unlock, lock, set, rotate, get, remove, rekey, export, import
+	Name        string `json:"name,omitzero"`   // SERVICE/KEY
+	Origin      string `json:"origin,omitzero"` // of set and rotate: where the value comes from
+	Holder      string `json:"holder,omitzero"` // of init and rekey: keychain, passphrase, key file
+	Path        string `json:"path,omitzero"`   // of a key file, or of a copy; absolute
+	Replace     bool   `json:"replace,omitzero"`
+	AcceptOlder bool   `json:"accept_older,omitzero"` // of unlock
+}
+
+// VaultState is how the vault is.
+type VaultState struct {
+	Exists bool   `json:"exists"`
+	Locked bool   `json:"locked,omitzero"`
+	Holder string `json:"holder,omitzero"`
+	Weak   string `json:"weak,omitzero"`  // what is weak about the holder
+	Fault  string `json:"fault,omitzero"` // why it cannot be used
+	File   string `json:"file,omitzero"`
+}
+
+// VaultEntry is one secret without its value.
+type VaultEntry struct {
+	Name    string    `json:"name"`
+	Version int64     `json:"version"`
+	Created time.Time `json:"created"` // of this version
+	Origin  string    `json:"origin,omitzero"`
+}
+
+// Vaulted is the answer to Vault.
+type Vaulted struct {
+	State   VaultState   `json:"state,omitzero"`
+	Entries []VaultEntry `json:"entries,omitzero"`
+	Line    string       `json:"line,omitzero"` // for the person
 }
 
 // Told is the answer to Servers: a line for the person, or nothing.

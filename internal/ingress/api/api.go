@@ -54,6 +54,11 @@ type RosterDoor interface {
 	Inspect(ctx context.Context, w wire.Inspect) (wire.Roster, error)
 }
 
+// VaultDoor is where a person keeps secrets.
+type VaultDoor interface {
+	Vault(ctx context.Context, w wire.Vault, files []*os.File) (wire.Vaulted, error)
+}
+
 // RunDoor starts programs in sessions, and knows those that are kept. started
 // sends the first event.
 type RunDoor interface {
@@ -90,6 +95,7 @@ type Server struct {
 	Hook     HookDoor
 	MCP      MCPDoor
 	Roster   RosterDoor
+	Vault    VaultDoor
 	Run      RunDoor
 	Daemon   Daemon
 	Governed *Governed
@@ -344,6 +350,8 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		serve(out, req, func(w wire.Servers) (wire.Told, error) { return s.Roster.Servers(ctx, w) })
 	case wire.MethodInspect:
 		serve(out, req, func(w wire.Inspect) (wire.Roster, error) { return s.Roster.Inspect(ctx, w) })
+	case wire.MethodVault:
+		serve(out, req, func(w wire.Vault) (wire.Vaulted, error) { return s.Vault.Vault(ctx, w, files) })
 	case wire.MethodSessions:
 		out.end(s.list(), nil)
 	default:
@@ -358,6 +366,8 @@ func (s *Server) mayAsk(peer localsock.Peer, req *wire.Request) error {
 	switch req.Method {
 	case wire.MethodTrust, wire.MethodSetTool, wire.MethodServers:
 		return s.Governed.AtTerminal(peer, s.clients())
+	case wire.MethodVault:
+		return s.mayOpen(peer, req)
 	case wire.MethodSettle:
 		var a wire.Settle
 		if err := wire.Decode(req.Params, &a); err != nil || a.Allow {
@@ -371,6 +381,26 @@ func (s *Server) mayAsk(peer localsock.Peer, req *wire.Request) error {
 }
 
 // person returns nil where the peer may act for a person, or why not.
+// mayOpen reports whether the peer may do this with the vault: look, as a person;
+// change it, at a terminal where an agent runs; see a value, or carry all of them
+// off, at a terminal always.
+func (s *Server) mayOpen(peer localsock.Peer, req *wire.Request) error {
+	var w wire.Vault
+	if err := wire.Decode(req.Params, &w); err != nil {
+		return err
+	}
+	switch w.Do {
+	case "status", "ls":
+		return s.person(peer)
+	case "get", "export":
+		if err := s.person(peer); err != nil {
+			return err
+		}
+		return Seated(peer.PID)
+	}
+	return s.Governed.AtTerminal(peer, s.clients())
+}
+
 func (s *Server) person(peer localsock.Peer) error { return s.Governed.Person(peer, s.clients()) }
 
 // clients are those whose hook was ever answered here.

@@ -12,14 +12,18 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/environ"
 	"github.com/reeve-gate/reeve/internal/jail/viewed"
+	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/vault/ref"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -46,6 +50,7 @@ type Layout struct {
 	Write    []string
 	Read     []string // shown although below a private directory
 	Pass     []string // names of variables
+	Secrets  []string `json:",omitempty"` // NAME=SERVICE/KEY of the vault, resolved in the moment of the start
 	ReadOnly bool
 	View     string // shown in the workspace's place; empty = the workspace itself
 	Limits   jail.Limits
@@ -59,7 +64,12 @@ func (g *Ground) Layout(one session.Session, r wire.Run) (Layout, error) {
 		return Layout{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}
 	l := Layout{Argv: r.Argv, Dir: r.Dir, Profile: profile, Write: slices.Concat(absolute(r.Write, r.Dir), g.Write, profile.Write),
-		Pass: slices.Concat(r.PassEnv, g.Pass, profile.Pass), ReadOnly: r.ReadOnly, Limits: g.Limits, Umask: r.Umask}
+		Pass: slices.Concat(r.PassEnv, g.Pass, profile.Pass), Secrets: r.Secrets, ReadOnly: r.ReadOnly, Limits: g.Limits, Umask: r.Umask}
+	for _, s := range r.Secrets {
+		if _, _, err := Secret(s); err != nil {
+			return Layout{}, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+		}
+	}
 	if r.Memory < 0 || r.Processes < 0 || r.Memory > 0 && r.Memory < minMemory || r.Processes > 0 && r.Processes < minProcesses {
 		return Layout{}, fmt.Errorf("%w: no program starts with less than 16MiB of memory or %d processes", reeve.ErrUsage, minProcesses)
 	}
@@ -98,11 +108,54 @@ func (g *Ground) Plan(one session.Session, l Layout, env []string, hook string) 
 			return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 		}
 	}
-	args, err = json.Marshal(launch.Args{Argv: l.Argv, Profile: plan.Profile, Net: plan.Net.String(), Write: l.Write})
+	args, err = json.Marshal(launch.Args{Argv: l.Argv, Profile: plan.Profile, Net: plan.Net.String(), Write: l.Write, Vault: l.named()})
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: the command line is not valid text: %v", reeve.ErrUsage, err)
 	}
 	return plan, args, nil
+}
+
+// Secret reads NAME=SERVICE/KEY: a variable that stands for a secret of the vault.
+func Secret(s string) (variable string, n ref.Name, err error) {
+	variable, name, _ := strings.Cut(s, "=")
+	if !word.MatchString(variable) || strings.HasPrefix(variable, "REEVE_") || strings.HasPrefix(variable, "LD_") {
+		return "", ref.Name{}, fmt.Errorf("%q: write NAME=SERVICE/KEY, with the name of a variable", variable)
+	}
+	n, err = ref.ParseName(strings.TrimPrefix(name, ref.Scheme))
+	return variable, n, err
+}
+
+var word = late.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// named are the secrets of a layout as rules, questions and records see them.
+func (l *Layout) named() (all []string) {
+	for _, s := range l.Secrets {
+		variable, name, _ := strings.Cut(s, "=")
+		all = append(all, strings.TrimPrefix(name, ref.Scheme)+" as "+variable)
+	}
+	return all
+}
+
+// Resolved is the environment that the secrets of a layout stand for, as
+// NAME=value. It is asked for in the moment of the start and kept nowhere.
+func (l *Layout) Resolved(vault ref.Resolver) (env []string, err error) {
+	for _, s := range l.Secrets {
+		variable, n, err := Secret(s)
+		if err != nil {
+			return nil, err
+		}
+		value, err := vault.Resolve(n)
+		if err != nil {
+			return nil, err
+		}
+		plain := environ.Plain(string(value))
+		env = append(env, variable+"="+string(value))
+		ref.Wipe(value)
+		if !plain {
+			return nil, fmt.Errorf("%s cannot stand in a variable", n)
+		}
+	}
+	return env, nil
 }
 
 // Bounds below these stop every program at its start.

@@ -17,6 +17,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/mcp/packages"
 	"github.com/reeve-gate/reeve/internal/mcp/servers"
 	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/vault/ref"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -198,7 +199,7 @@ func describe(d *Desk, name string, e *servers.Entry) {
 		}
 	}
 	for _, s := range plainSecrets(e) {
-		fmt.Fprintf(d.Stderr, "  secret: %s holds one in plain text; write ${NAME} there, and set NAME where the daemon is started\n", barred(s))
+		fmt.Fprintf(d.Stderr, "  secret: %s holds one in plain text; keep it with reeve vault set SERVICE/KEY, and write reeve://SERVICE/KEY there\n", barred(s))
 	}
 }
 
@@ -218,7 +219,7 @@ func words(argv []string) string {
 func plainSecrets(e *servers.Entry) []string {
 	r := redact.New()
 	var found []string
-	plain := func(v string) bool { return v != "" && !strings.Contains(v, "${") }
+	plain := func(v string) bool { return v != "" && !strings.Contains(v, "${") && !strings.HasPrefix(v, ref.Scheme) }
 	pairs := func(what string, m map[string]string) {
 		for _, k := range sortedKeys(m) {
 			if v := m[k]; plain(v) && (tells(k) || r.Text(k+"="+v) != k+"="+v || r.Text(k+": "+v) != k+": "+v) {

@@ -116,6 +116,8 @@ func (d *Door) elsewhere(r wire.Run) (jail.Profile, jail.Options, error) {
 		return profile, jail.Options{}, fmt.Errorf("--workspace is a directory of this machine; name the one on %s with --dir", r.Host)
 	case r.HostDir == "":
 		return profile, jail.Options{}, fmt.Errorf("name the directory on %s to work in: --dir DIR", r.Host)
+	case len(r.Secrets) > 0:
+		return profile, jail.Options{}, fmt.Errorf("secrets of the vault do not leave this machine: leave --env NAME=SERVICE/KEY out")
 	case d.Remote == nil:
 		return profile, jail.Options{}, fmt.Errorf("other machines are not set up here")
 	}

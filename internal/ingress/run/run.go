@@ -20,6 +20,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/vault/ref"
 	"github.com/reeve-gate/reeve/internal/view"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -71,9 +72,10 @@ type Door struct {
 
 	// Of the sessions that are kept.
 	Folder  func(id string) string
+	Vault   ref.Resolver
 	Clean   func(string) string // masks what a record of a session must not hold
 	Log     func(format string, args ...any)
-	Secrets []string // values that are masked in what a session shows
+	Secrets func() []string // values that are masked in what a session shows
 
 	Checkouts string // where checkouts of sessions stand; not below Own
 
@@ -224,6 +226,7 @@ func (d *Door) in(ctx context.Context, one session.Session, r wire.Run, also sho
 	}
 	way := &wayOut{host: d.Host, id: one.ID, needed: plan.Net == jail.ProxiedNetwork}
 	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: r.Argv, Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], Umask: r.Umask, Listener: way.listener}}
+	job.Secrets = func() ([]string, error) { return lay.Resolved(d.Vault) }
 	job.Started = func(p jail.Process) error {
 		d.Host.Running(one.ID, p, plan)
 		if err := way.check(); err != nil {

@@ -267,6 +267,9 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 	g := &s.Guard
 	out := wire.Inspected{Server: s.Name, Disabled: s.Disabled, URL: r.Mask(s.URL), Dir: s.Dir, Read: g.Read, Write: g.Write, Hosts: g.Hosts,
 		Env: slices.Sorted(maps.Keys(s.Env)), Headers: slices.Sorted(maps.Keys(s.Headers)), First: true}
+	for _, name := range s.FromEnvironment() {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s comes from the environment, which other programs are given too: reeve vault import-env %s keeps it, and reeve://env/%s in mcp.json stands for it", name, name, name))
+	}
 	p, err := r.Judge.Pins.Pin(s.Name)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())

@@ -10,7 +10,9 @@
 // command, args, env, cwd, type, url, headers and disabled mean what they mean
 // elsewhere; what else a client keeps beside them is not used, and [Set.Notes]
 // says so. ${NAME} in env, headers, args and url stands for a variable of the
-// environment that the daemon was started from.
+// environment that the daemon was started from. reeve://SERVICE/KEY as a whole
+// value of env or headers, or ${reeve://SERVICE/KEY} within one, stands for a
+// secret of the vault, which is looked up at each start.
 //
 // What is Reeve's own stands in x-guard, where an unknown key is an error, and
 // so is everything that would open more than is written there:

@@ -283,6 +283,9 @@ func one(name string, v jsontext.Value) (s Server, notes []string, err error) {
 			return s, nil, fmt.Errorf("%q is no header", h)
 		}
 	}
+	if err := s.checkReferences(); err != nil {
+		return s, nil, err
+	}
 	s.Guard, err = guarded(w.Guard, s.URL != "")
 	return s, notes, err
 }

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
+	"github.com/reeve-gate/reeve/internal/vault/ref"
 )
 
 func TestTheCommonFormIsRead(t *testing.T) {
@@ -113,7 +115,7 @@ func TestReferencesStandForTheEnvironment(t *testing.T) {
 		t.Errorf("references %q", got)
 	}
 	env := map[string]string{"A": "1", "B": "${A}", "T": "3"}
-	r, values, err := s.Resolved(func(n string) string { return env[n] })
+	r, values, err := s.Resolved(func(n string) string { return env[n] }, nil)
 	if err != nil || r.Env["K"] != "1-${A}" || r.Headers["H"] != "Bearer 1" || r.Args[0] != "--token=3" || r.Args[1] != s.Args[1] || len(values) != 4 {
 		t.Errorf("resolved to %+v, %q, %v", r, values, err)
 	}
@@ -121,8 +123,62 @@ func TestReferencesStandForTheEnvironment(t *testing.T) {
 		t.Errorf("the original became %+v", s)
 	}
 	delete(env, "B")
-	if _, _, err := s.Resolved(func(n string) string { return env[n] }); err == nil || !strings.Contains(err.Error(), "variable B is not set") {
+	if _, _, err := s.Resolved(func(n string) string { return env[n] }, nil); err == nil || !strings.Contains(err.Error(), "variable B is not set") {
 		t.Errorf("without B: %v", err)
+	}
+}
+
+// TestReferencesToTheVaultAreResolvedAtTheStart: whole values and parts of env
+// and headers, and nothing else.
+func TestReferencesToTheVaultAreResolvedAtTheStart(t *testing.T) {
+	asked := 0
+	vault := ref.ResolverFunc(func(n ref.Name) ([]byte, error) {
+		if asked++; n.Service == "none" {
+			return nil, errors.New("there is none")
+		}
+		return []byte("<" + n.String() + ">"), nil
+	})
+	set, err := Parse("f", []byte(`{"mcpServers":{
+		"a":{"command":"x","env":{"K":"reeve://github/token","P":"a ${reeve://db/pass}, ${V}"}},
+		"b":{"url":"https://x.example/mcp","headers":{"Authorization":"Bearer ${reeve://github/token}"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := set.All[0], set.All[1]
+	if got := strings.Join(a.Secrets(), " "); got != "db/pass github/token" || strings.Join(a.References(), " ") != "V" || strings.Join(a.FromEnvironment(), " ") != "V" {
+		t.Errorf("stands on %q, %q", got, a.References())
+	}
+	env := func(string) string { return "v" }
+	ra, values, err := a.Resolved(env, vault)
+	if err != nil || ra.Env["K"] != "<github/token>" || ra.Env["P"] != "a <db/pass>, v" || len(values) != 3 || a.Env["K"] != "reeve://github/token" {
+		t.Errorf("%+v, %q, %v", ra, values, err)
+	}
+	if rb, _, err := b.Resolved(env, vault); err != nil || rb.Headers["Authorization"] != "Bearer <github/token>" {
+		t.Errorf("%+v, %v", rb, err)
+	}
+	if _, _, err := a.Resolved(env, vault); err != nil || asked != 5 {
+		t.Errorf("a second start asked %d times in all: %v", asked, err)
+	}
+	for what, text := range map[string]string{
+		"in an argument":    `{"command":"x","args":["--token=${reeve://a/b}"]}`,
+		"as an argument":    `{"command":"x","args":["reeve://a/b"]}`,
+		"in an address":     `{"url":"https://x.example/${reeve://a/b}"}`,
+		"of no secret":      `{"command":"x","env":{"K":"reeve://a"}}`,
+		"of another shape":  `{"command":"x","env":{"K":"${reeve://a/b/c}"}}`,
+		"out of its folder": `{"command":"x","env":{"K":"reeve://../b"}}`,
+	} {
+		if _, err := Parse("f", []byte(`{"mcpServers":{"a":`+text+`}}`)); err == nil {
+			t.Errorf("%s: taken", what)
+		}
+	}
+	for what, s := range map[string]Server{
+		"none there":            {Name: "a", Command: "x", Env: map[string]string{"K": "reeve://none/b"}},
+		"a header with a break": {Name: "a", URL: "https://x", Headers: map[string]string{"H": "${V}"}},
+		"past the reader":       {Name: "a", Command: "x", Args: []string{"reeve://a/b"}},
+	} {
+		if _, _, err := s.Resolved(func(string) string { return "a\nb" }, vault); err == nil || !strings.Contains(err.Error(), "server a") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
@@ -177,7 +233,7 @@ func FuzzParse(f *testing.F) {
 			if CheckName(s.Name) != nil || (s.Command == "") == (s.URL == "") {
 				t.Errorf("took %+v", s)
 			}
-			if _, _, err := s.Resolved(func(string) string { return "v" }); err != nil {
+			if _, _, err := s.Resolved(func(string) string { return "v" }, ref.ResolverFunc(func(ref.Name) ([]byte, error) { return []byte("s"), nil })); err != nil {
 				t.Error(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"net/url"
@@ -33,6 +34,36 @@ const (
 	minLine  = 8       // shorter lines of a value are not searched for alone
 	minCoded = 7       // shorter base64 cores would be found by chance
 )
+
+// Fit says why a value cannot be searched for, or nil. The error does not hold
+// the value.
+func Fit(value, mark string) error {
+	switch {
+	case len(value) < MinLen:
+		return fmt.Errorf("a secret of %d bytes cannot be masked by its value; at least %d are needed", len(value), MinLen)
+	case strings.Contains(mark, value) || strings.Contains(value, mark):
+		return fmt.Errorf("a secret that is a part of, or contains, %s cannot be masked by its value", mark)
+	}
+	return nil
+}
+
+// Join adds to have those of the values that fit and are not there, and counts
+// the rest that do not fit.
+func Join(have, values []string, mark string) (all []string, refused int) {
+	there := make(map[string]bool, len(have))
+	for _, v := range have {
+		there[v] = true
+	}
+	for _, v := range values {
+		switch {
+		case Fit(v, mark) != nil:
+			refused++
+		case !there[v]:
+			there[v], have = true, append(have, v)
+		}
+	}
+	return have, refused
+}
 
 // New makes the set of the values. Forms for which mark is true, since a mark
 // would hold them, are left out.

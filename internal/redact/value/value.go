@@ -32,7 +32,7 @@ func Neutral(v string) bool {
 }
 
 // Placeholder reports whether a value stands for a secret and is none, by its
-// form: $X, ${X}, $(x), %X%, {{x}}, <x>, %s, ***, ..., op://, vault://, a mark.
+// form: $X, ${X}, $(x), %X%, {{x}}, <x>, %s, ***, ..., op://, vault://, reeve://, a mark.
 func Placeholder(v string) bool {
 	if v == "" {
 		return true
@@ -60,7 +60,7 @@ func Placeholder(v string) bool {
 	if yes {
 		return true
 	}
-	for _, p := range [...]string{"op://", "vault://", "file://", "${", "secretref:", "env:", "process.env.", "os.environ", "os.Getenv"} {
+	for _, p := range [...]string{"op://", "vault://", "reeve://", "file://", "${", "secretref:", "env:", "process.env.", "os.environ", "os.Getenv"} {
 		if strings.HasPrefix(v, p) {
 			return true
 		}

@@ -5,7 +5,7 @@ import "testing"
 func TestPlaceholdersAreToldByTheirForm(t *testing.T) {
 	for v, want := range map[string]bool{
 		"": true, "$X": true, "${X}": true, "$(cat f)": true, "$HOME/x": true, "%PASS%": true, "%s": true, "%(x)s": true, "{{x}}": true, "{{": true, "{x}": true, "<your key>": true, "(x)": true, "[x]": true,
-		"***": true, "xxxx": true, "...": true, "op://a/b": true, "vault://a": true, "[REDACTED]": true, "!secret": true, "&tok": true, "*tok": true,
+		"***": true, "xxxx": true, "...": true, "op://a/b": true, "vault://a": true, "reeve://a/b": true, "[REDACTED]": true, "!secret": true, "&tok": true, "*tok": true,
 		"hunter2": false, "#S3cret": false, "&S3cret": false, "<S3cret": false, "(S3cret": false, "{S3cret": false, "[S3cret": false, "$ecret!word": false, "$2b$10$abc": false, "*S3cret1": false, "x": false, "aaaa": false, "example": false, "changeme": false,
 	} {
 		if got := Placeholder(v); got != want {

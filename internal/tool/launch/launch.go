@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type Job struct {
 	Cmd     jail.Cmd
 	Ready   func() error             // called before the tree is started, which an error prevents; nil = nothing to wait for
 	Started func(jail.Process) error // called once the tree runs; an error stops it
+	Secrets func() ([]string, error) // NAME=value for the environment, asked for right before the start; nil = none
 	Exit    jail.Exit                // how the tree ended, valid when Run has returned
 	Fault   error                    // why the door stopped what it started
 
@@ -80,8 +82,9 @@ type Args struct {
 	Profile string   `json:"profile"`
 	Net     string   `json:"net"`
 	Write   []string `json:"write,omitzero"`
-	Host    string   `json:"host,omitzero"` // the other machine it runs on; empty = this one
-	Dir     string   `json:"dir,omitzero"`  // the directory there
+	Vault   []string `json:"vault,omitzero"` // SERVICE/KEY as NAME; a field called secrets would be masked in the record
+	Host    string   `json:"host,omitzero"`  // the other machine it runs on; empty = this one
+	Dir     string   `json:"dir,omitzero"`   // the directory there
 }
 
 // Spec describes the tool. Its tier is write: what it starts may change the
@@ -91,7 +94,7 @@ func (t *Tool) Spec() tool.Spec {
 		Description: "Start a program inside the boundary of a new session and wait for its end.",
 		Schema: `{"type":"object","additionalProperties":false,"required":["argv","profile","net"],"properties":{
 			"argv":{"type":"array","minItems":1,"items":{"type":"string"}},
-			"profile":{"type":"string"},"net":{"type":"string"},"write":{"type":"array","items":{"type":"string"}},
+			"profile":{"type":"string"},"net":{"type":"string"},"write":{"type":"array","items":{"type":"string"}},"vault":{"type":"array","items":{"type":"string"}},
 			"host":{"type":"string"},"dir":{"type":"string"}}}`}
 }
 
@@ -112,6 +115,9 @@ func (t *Tool) Effects(raw []byte, at tool.Place) ([]reeve.Effect, error) {
 		c.Marks |= reeve.CommandSelf
 	}
 	effects := []reeve.Effect{{Kind: reeve.EffectRun, Command: c}}
+	for _, s := range a.Vault {
+		effects = append(effects, reeve.Effect{Kind: reeve.EffectUseSecret, Why: s})
+	}
 	if a.Host != "" {
 		effects = append(effects, reeve.Effect{Kind: reeve.EffectConnect, Host: machine(a.Host)})
 	}
@@ -145,7 +151,15 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 			return tool.Failed("make ready: %v", err)
 		}
 	}
-	p, err := start.Start(ctx, c.Permit, c.Digest, j.Plan, j.Cmd)
+	plan := j.Plan
+	if j.Secrets != nil {
+		set, err := j.Secrets()
+		if err != nil {
+			return tool.Failed("%v", err)
+		}
+		plan.Env = with(plan.Env, set)
+	}
+	p, err := start.Start(ctx, c.Permit, c.Digest, plan, j.Cmd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return reeve.Result{Status: reeve.StatusError, ExitCode: NotFound, Error: err.Error()}
@@ -170,6 +184,15 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 		r.Status, r.Error = reeve.StatusError, fmt.Sprintf("%s ended with %d", filepath.Base(j.Cmd.Argv[0]), j.Exit.Code)
 	}
 	return r
+}
+
+// with is an environment with entries in place of those of the same name.
+func with(env, set []string) []string {
+	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+	})
+	return append(out, set...)
 }
 
 // What a shell answers for a program that it cannot start (POSIX, 2.8.2).

@@ -173,7 +173,7 @@ func (s starter) Spec() tool.Spec {
 		Description: "Start a configured MCP server inside its own boundary, or open the connection to its address.",
 		Schema: `{"type":"object","additionalProperties":false,"required":["server","hash"],"properties":{
 			"server":{"type":"string"},"hash":{"type":"string"},"argv":{"type":"array","items":{"type":"string"}},
-			"url":{"type":"string"},"net":{"type":"string"}}}`}
+			"url":{"type":"string"},"net":{"type":"string"},"vault":{"type":"array","items":{"type":"string"}}}}`}
 }
 
 func (s starter) Effects([]byte, tool.Place) ([]reeve.Effect, error) { return nil, nil }

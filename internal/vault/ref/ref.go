@@ -5,8 +5,9 @@ package ref
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/reeve-gate/reeve/internal/late"
 )
 
 // Scheme begins every reference.
@@ -20,7 +21,7 @@ func (n Name) String() string { return n.Service + "/" + n.Key }
 // Reference is the name as settings write it.
 func (n Name) Reference() string { return Scheme + n.String() }
 
-var part = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
+var part = late.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
 
 // ParseName reads SERVICE/KEY: two words of letters, digits, dot, dash and
 // underscore, at most 63 bytes each, which do not begin with a dot or a dash

@@ -1,4 +1,4 @@
-package daemon
+package spare
 
 import (
 	"net"
@@ -20,10 +20,10 @@ func TestEverySessionGetsASocketOfItsOwn(t *testing.T) {
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := newHooks(state, getenv)
+	h := New(state, getenv)
 	seen := map[string]bool{}
 	for range 20 {
-		l, err := h.open()
+		l, err := h.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,13 +45,13 @@ func TestEverySessionGetsASocketOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h.drop(l)
+		h.Drop(l)
 	}
-	h.end()
+	h.End()
 	if names, err := os.ReadDir(filepath.Join(state, "hooks")); err != nil || len(names) != 0 {
 		t.Errorf("left behind: %v %v", names, err)
 	}
-	if l, err := h.open(); err == nil {
+	if l, err := h.Open(); err == nil {
 		l.Close()
 		if h.spare != nil {
 			t.Error("a socket was made ready after the end")

@@ -1,4 +1,7 @@
-package daemon
+// Package spare gives sessions that are not kept their sockets. One is always
+// made ready, since a name in a directory of a disk can take a millisecond, and a
+// program would wait for it. No socket serves two sessions.
+package spare
 
 import (
 	"os"
@@ -11,10 +14,8 @@ import (
 	"github.com/reeve-gate/reeve/internal/localsock"
 )
 
-// hooks gives sessions that are not kept their sockets. One is always made
-// ready, since a name in a directory of a disk can take a millisecond, and a
-// program would wait for it. No socket serves two sessions.
-type hooks struct {
+// Sockets are those of one state directory. It is safe for concurrent use.
+type Sockets struct {
 	path func(name string) (string, error)
 	made atomic.Uint64
 
@@ -24,10 +25,10 @@ type hooks struct {
 	work  sync.WaitGroup
 }
 
-// newHooks keeps its sockets in the directory hooks below state, and removes
+// New keeps its sockets in the directory hooks below state, and removes
 // those that an earlier daemon left there.
-func newHooks(state string, getenv func(string) string) *hooks {
-	h := &hooks{path: func(name string) (string, error) {
+func New(state string, getenv func(string) string) *Sockets {
+	h := &Sockets{path: func(name string) (string, error) {
 		return localsock.Path(filepath.Join(state, "hooks"), name, getenv)
 	}}
 	if p, err := h.path("x"); err == nil {
@@ -41,8 +42,8 @@ func newHooks(state string, getenv func(string) string) *hooks {
 	return h
 }
 
-// open returns a socket that nobody has used, and makes the next one ready.
-func (h *hooks) open() (*localsock.Listener, error) {
+// Open returns a socket that nobody has used, and makes the next one ready.
+func (h *Sockets) Open() (*localsock.Listener, error) {
 	h.mu.Lock()
 	l := h.spare
 	h.spare = nil
@@ -59,7 +60,7 @@ func (h *hooks) open() (*localsock.Listener, error) {
 	return h.listen()
 }
 
-func (h *hooks) listen() (*localsock.Listener, error) {
+func (h *Sockets) listen() (*localsock.Listener, error) {
 	p, err := h.path(strconv.FormatUint(h.made.Add(1), 36) + ".sock") // short: a socket's path has a bound
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (h *hooks) listen() (*localsock.Listener, error) {
 
 // prepare makes a spare socket, unless there is one. Where it cannot be made,
 // the next to ask for one is told why.
-func (h *hooks) prepare() {
+func (h *Sockets) prepare() {
 	l, err := h.listen()
 	if err != nil {
 		return
@@ -83,8 +84,8 @@ func (h *hooks) prepare() {
 	h.spare = l
 }
 
-// drop closes a socket, and removes its name without making the caller wait.
-func (h *hooks) drop(l *localsock.Listener) {
+// Drop closes a socket, and removes its name without making the caller wait.
+func (h *Sockets) Drop(l *localsock.Listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended {
@@ -94,8 +95,8 @@ func (h *hooks) drop(l *localsock.Listener) {
 	h.work.Go(func() { l.Close() })
 }
 
-// end closes the spare socket and waits until every name is gone.
-func (h *hooks) end() {
+// End closes the spare socket and waits until every name is gone.
+func (h *Sockets) End() {
 	h.mu.Lock()
 	h.ended = true
 	if h.spare != nil {

@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/vault"
+	"github.com/reeve-gate/reeve/internal/vault/warden"
+)
+
+// newWarden keeps the vault of this installation. Every value in it is masked.
+func newWarden(p config.Paths, clean *redact.Redactor) *warden.Warden {
+	return &warden.Warden{Options: vault.Options{File: filepath.Join(p.Data, vault.File), Head: filepath.Join(p.State, vault.HeadFile), Now: time.Now},
+		Own: own(p), Mask: clean.AddSecrets}
+}
+
+// Vault tells how the vault is, without a daemon; it is not opened.
+func Vault(p config.Paths) warden.State {
+	w := newWarden(p, redact.New())
+	defer w.Close()
+	return w.State()
+}
+
+// unlockVault opens the vault before anything is decided or shown, so that its
+// values are masked from the first word on. Without a vault it costs one look at
+// the disk.
+func (d *Daemon) unlockVault() {
+	if err := d.vault.Start(context.Background()); err != nil {
+		d.logf("the vault is not open, so that what is in it is not masked by its value: %v", err)
+	}
+}
+
+// newVaultDoor is a person's way to the vault.
+func newVaultDoor(d *Daemon) *warden.Door {
+	return &warden.Door{Warden: d.vault, Kernel: d.kernel, Tool: d.tools.secret, NewID: newID, Session: func() (string, error) {
+		one, err := d.store.ForClient(session.Session{Client: "cli", Foreign: "vault", Workspace: nowhere(d.opt.Paths), Mode: reeve.ModeDefault, Profile: d.conf.Sandbox.Profile}, d.opt.Paths.Home)
+		return one.ID, err
+	}}
+}
+
+// noCore: a core file would hold what the daemon knows. The programs that it
+// starts have the same bound.
+func noCore() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = 0
+	return syscall.Setrlimit(syscall.RLIMIT_CORE, &limit)
+}
