@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -237,5 +238,21 @@ func TestADaemonThatStartsMasksWhatTheVaultHolds(t *testing.T) {
 	}
 	if s := again.State(); !s.Exists || s.Locked || s.Holder != "key file" || s.Weak == "" {
 		t.Errorf("it is %+v", s)
+	}
+}
+
+// TestTheDaemonLeavesNoCoreFile: nor does what it starts, which has its bounds.
+func TestTheDaemonLeavesNoCoreFile(t *testing.T) {
+	var limit syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_CORE, &limit))
+	if limit.Max == 0 {
+		t.Skip("core files are off here for every process")
+	}
+	limit.Cur = limit.Max
+	must(t, syscall.Setrlimit(syscall.RLIMIT_CORE, &limit))
+	newBench(t, plainVector())
+	must(t, syscall.Getrlimit(syscall.RLIMIT_CORE, &limit))
+	if limit.Cur != 0 {
+		t.Errorf("a core file may have %d bytes", limit.Cur)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/sqlite"
+	"github.com/reeve-gate/reeve/internal/testuser"
 	"github.com/reeve-gate/reeve/internal/vault"
 	"github.com/reeve-gate/reeve/internal/vault/holder"
 	"github.com/reeve-gate/reeve/internal/vault/ref"
@@ -216,26 +217,28 @@ func noneReadable(t testing.TB, dir string, values []string) {
 }
 
 func TestFilesAreTheOwnersAlone(t *testing.T) {
-	p := newPlace(t)
-	v := p.create(t)
-	put(t, v, "a/b", "value", vault.New)
-	for _, f := range []string{p.opt.File, p.opt.Head, p.file.Path, p.opt.File + "-wal", p.opt.File + "-shm"} {
-		if info, err := os.Stat(f); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", f, info, err)
+	testuser.Both(t, func(t *testing.T) {
+		p := newPlace(t)
+		v := p.create(t)
+		put(t, v, "a/b", "value", vault.New)
+		for _, f := range []string{p.opt.File, p.opt.Head, p.file.Path, p.opt.File + "-wal", p.opt.File + "-shm"} {
+			if info, err := os.Stat(f); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v, %v", f, info, err)
+			}
 		}
-	}
-	v.Close()
-	if err := os.Chmod(p.opt.File, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	again, err := p.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.Close()
-	if info, _ := os.Stat(p.opt.File); info.Mode().Perm() != 0o600 {
-		t.Errorf("the file stays open to others: %v", info.Mode())
-	}
+		v.Close()
+		if err := os.Chmod(p.opt.File, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		again, err := p.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Close()
+		if info, _ := os.Stat(p.opt.File); info.Mode().Perm() != 0o600 {
+			t.Errorf("the file stays open to others: %v", info.Mode())
+		}
+	})
 }
 
 // sql changes a closed vault behind its back.
@@ -316,55 +319,57 @@ func TestAChangeUnderAnOpenVaultIsNoticed(t *testing.T) {
 
 // TestAnOlderCopyIsNoticed: the whole file put back, with everything in it right.
 func TestAnOlderCopyIsNoticed(t *testing.T) {
-	p := newPlace(t)
-	v := p.create(t)
-	put(t, v, "a/k", "stolen token", vault.New)
-	v.Close()
-	old, err := os.ReadFile(p.opt.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err = p.open(); err != nil {
-		t.Fatal(err)
-	}
-	put(t, v, "a/k", "new token", vault.Replace)
-	v.Close()
-	if err := os.WriteFile(p.opt.File, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.open()
-	fails(t, "an older file", err, vault.ErrRolledBack, "--accept-older")
-	if err := os.Remove(p.opt.Head); err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.open()
-	fails(t, "without the head", err, vault.ErrRolledBack, "is missing")
-	if v, err = vault.Open(p.opt); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Unlock(ctx, p.file, true); err != nil {
-		t.Fatal(err)
-	}
-	has(t, v, "a/k", "stolen token")
-	v.Close()
-	if v, err = p.open(); err != nil {
-		t.Fatalf("accepted once: %v", err)
-	}
-	v.Close()
-	if err := os.WriteFile(p.opt.File, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.open()
-	fails(t, "accepted once, not for ever", err, vault.ErrRolledBack, "")
+	testuser.Both(t, func(t *testing.T) {
+		p := newPlace(t)
+		v := p.create(t)
+		put(t, v, "a/k", "stolen token", vault.New)
+		v.Close()
+		old, err := os.ReadFile(p.opt.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err = p.open(); err != nil {
+			t.Fatal(err)
+		}
+		put(t, v, "a/k", "new token", vault.Replace)
+		v.Close()
+		if err := os.WriteFile(p.opt.File, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.open()
+		fails(t, "an older file", err, vault.ErrRolledBack, "--accept-older")
+		if err := os.Remove(p.opt.Head); err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.open()
+		fails(t, "without the head", err, vault.ErrRolledBack, "is missing")
+		if v, err = vault.Open(p.opt); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Unlock(ctx, p.file, true); err != nil {
+			t.Fatal(err)
+		}
+		has(t, v, "a/k", "stolen token")
+		v.Close()
+		if v, err = p.open(); err != nil {
+			t.Fatalf("accepted once: %v", err)
+		}
+		v.Close()
+		if err := os.WriteFile(p.opt.File, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.open()
+		fails(t, "accepted once, not for ever", err, vault.ErrRolledBack, "")
 
-	other := newPlace(t)
-	other.create(t).Close()
-	head, _ := os.ReadFile(other.opt.Head)
-	if err := os.WriteFile(p.opt.Head, head, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.open()
-	fails(t, "another vault's head", err, vault.ErrRolledBack, "another vault")
+		other := newPlace(t)
+		other.create(t).Close()
+		head, _ := os.ReadFile(other.opt.Head)
+		if err := os.WriteFile(p.opt.Head, head, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.open()
+		fails(t, "another vault's head", err, vault.ErrRolledBack, "another vault")
+	})
 }
 
 // TestAnyByteThatIsFlippedIsNoticedOrHarmless flips bytes all over the file.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reeve-gate/reeve/internal/testuser"
 	"github.com/reeve-gate/reeve/internal/vault"
 	"github.com/reeve-gate/reeve/internal/vault/holder"
 	"github.com/reeve-gate/reeve/internal/vault/ref"
@@ -207,46 +208,48 @@ func TestPassphrasesAreLongAndTheirCostIsBounded(t *testing.T) {
 
 // TestAKeyFileIsPrivateAndStandsApart covers amendment 24.
 func TestAKeyFileIsPrivateAndStandsApart(t *testing.T) {
-	dir := t.TempDir()
-	own := filepath.Join(dir, "own")
-	if err := errors.Join(os.MkdirAll(filepath.Join(own, "below"), 0o700), os.Symlink(own, filepath.Join(dir, "link"))); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{filepath.Join(own, "key"), filepath.Join(own, "below", "key"), filepath.Join(dir, "link", "key"), "key", filepath.Join(dir, "nowhere", "key")} {
-		if _, _, err := (&holder.KeyFile{Path: path, Not: []string{own}}).Make(t.Context(), "v", "k"); err == nil {
-			t.Errorf("a key was kept in %s", path)
+	testuser.Both(t, func(t *testing.T) {
+		dir := t.TempDir()
+		own := filepath.Join(dir, "own")
+		if err := errors.Join(os.MkdirAll(filepath.Join(own, "below"), 0o700), os.Symlink(own, filepath.Join(dir, "link"))); err != nil {
+			t.Fatal(err)
 		}
-	}
-	f := &holder.KeyFile{Path: filepath.Join(dir, "key"), Not: []string{own}}
-	key, note, err := f.Make(t.Context(), "v", "k")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(f.Path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if back, err := f.Key(t.Context(), "v", "k", note); err != nil || string(back) != string(key) {
-		t.Errorf("it came back as %x, %v", back, err)
-	}
-	if _, err := f.Key(t.Context(), "v", "another", note); err == nil || !strings.Contains(err.Error(), "another vault") {
-		t.Errorf("another key: %v", err)
-	}
-	if err := os.Chmod(f.Path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Key(t.Context(), "v", "k", note); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a file that others read: %v", err)
-	}
-	if err := os.Rename(f.Path, f.Path+".moved"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Key(t.Context(), "v", "k", note); err == nil || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("a missing file: %v", err)
-	}
-	if err := os.Symlink(f.Path+".moved", f.Path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Key(t.Context(), "v", "k", note); err == nil {
-		t.Error("a link was followed")
-	}
+		for _, path := range []string{filepath.Join(own, "key"), filepath.Join(own, "below", "key"), filepath.Join(dir, "link", "key"), "key", filepath.Join(dir, "nowhere", "key")} {
+			if _, _, err := (&holder.KeyFile{Path: path, Not: []string{own}}).Make(t.Context(), "v", "k"); err == nil {
+				t.Errorf("a key was kept in %s", path)
+			}
+		}
+		f := &holder.KeyFile{Path: filepath.Join(dir, "key"), Not: []string{own}}
+		key, note, err := f.Make(t.Context(), "v", "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(f.Path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		if back, err := f.Key(t.Context(), "v", "k", note); err != nil || string(back) != string(key) {
+			t.Errorf("it came back as %x, %v", back, err)
+		}
+		if _, err := f.Key(t.Context(), "v", "another", note); err == nil || !strings.Contains(err.Error(), "another vault") {
+			t.Errorf("another key: %v", err)
+		}
+		if err := os.Chmod(f.Path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Key(t.Context(), "v", "k", note); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("a file that others read: %v", err)
+		}
+		if err := os.Rename(f.Path, f.Path+".moved"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Key(t.Context(), "v", "k", note); err == nil || !strings.Contains(err.Error(), "is missing") {
+			t.Errorf("a missing file: %v", err)
+		}
+		if err := os.Symlink(f.Path+".moved", f.Path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Key(t.Context(), "v", "k", note); err == nil {
+			t.Error("a link was followed")
+		}
+	})
 }
