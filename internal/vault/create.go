@@ -112,7 +112,10 @@ func (v *Vault) Rekey(ctx context.Context, from, to Holder) error {
 		return err
 	}
 	defer unlock()
-	if err := v.fresh(); err != nil {
+	if err := v.fresh(true); err != nil {
+		return err
+	}
+	if err := v.firstHead(); err != nil {
 		return err
 	}
 	if err := v.tidy(ctx, from, to); err != nil {

@@ -32,13 +32,21 @@ func (v *Vault) writeHead(k *keys, counter int64) error {
 	return nil
 }
 
-// checkHead compares the file's counter with the one that was noted.
-func (v *Vault) checkHead(k *keys, counter int64) error {
-	if v.opt.Head == "" {
+// firstHead makes sure that there is a head before the counter moves on for
+// the first time. The caller holds the lock and has the file verified.
+func (v *Vault) firstHead() error {
+	if _, err := os.Lstat(v.opt.Head); v.opt.Head == "" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	noted, err := v.readHead(k)
+	return v.writeHead(v.keys, v.counter)
+}
+
+// judge compares the file's counter with the one that was noted before it was
+// read.
+func (v *Vault) judge(noted int64, err error, counter int64) error {
 	switch {
+	case v.opt.Head == "":
+		return nil
 	case errors.Is(err, fs.ErrNotExist) && counter == 1: // it was made, and nothing since
 		return nil
 	case errors.Is(err, fs.ErrNotExist):

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -202,30 +201,74 @@ func (v *Vault) Unlock(ctx context.Context, h Holder, acceptOlder bool) error {
 	if h.Kind() != k.holder {
 		return fmt.Errorf("the vault's key is kept by the %s, not by the %s", k.holder, h.Kind())
 	}
-	kek, err := v.open(ctx, h, &k)
+	ks, err := v.keysOf(ctx, h, &k)
 	if err != nil {
-		return err
-	}
-	defer ref.Wipe(kek)
-	ks, err := v.rooted(k.id, kek)
-	if err != nil {
-		return err
-	}
-	counter, rows, err := v.readAll(ks)
-	if err != nil {
-		return err
-	}
-	if err := v.checkHead(ks, counter); err != nil {
-		if !acceptOlder || !errors.Is(err, ErrRolledBack) {
+		now, aerr := v.active()
+		if aerr != nil || now.id == k.id || now.holder != k.holder {
 			return err
 		}
-		noted, _ := v.readHead(ks)
-		if err := v.leap(ks, rows, &counter, max(noted, counter)+1); err != nil {
+		if ks, err = v.keysOf(ctx, h, &now); err != nil { // it was changed in this moment
 			return err
 		}
+	}
+	counter, rows, err := v.verified(ks, false)
+	if acceptOlder && errors.Is(err, ErrRolledBack) {
+		counter, rows, err = v.accept(ks)
+	}
+	if err != nil {
+		return err
 	}
 	v.keys, v.counter, v.rows = ks, counter, rows
 	return v.leftovers(ctx, h)
+}
+
+// keysOf takes a KEK out of its holder's hands, and what follows from it.
+func (v *Vault) keysOf(ctx context.Context, h Holder, k *kekRow) (*keys, error) {
+	kek, err := v.open(ctx, h, k)
+	if err != nil {
+		return nil, err
+	}
+	defer ref.Wipe(kek)
+	return v.rooted(k.id, kek)
+}
+
+// verified reads every row and holds it against the MAC and the head. The head
+// is read first: another process may change both meanwhile, and a file ahead of
+// its head is good. What looks older than it was is looked at again while nobody
+// can change it; locked says that the caller sees to that.
+func (v *Vault) verified(ks *keys, locked bool) (counter int64, rows listing, err error) {
+	noted, herr := v.readHead(ks)
+	if counter, rows, err = v.readAll(ks); err != nil {
+		return 0, nil, err
+	}
+	if err = v.judge(noted, herr, counter); err == nil || locked || !errors.Is(err, ErrRolledBack) {
+		return counter, rows, err
+	}
+	unlock, lerr := v.exclusive()
+	if lerr != nil {
+		return 0, nil, lerr
+	}
+	defer unlock()
+	return v.verified(ks, true)
+}
+
+// accept takes an older file as it is, and sets the counter so that no copy of
+// an earlier state counts again.
+func (v *Vault) accept(ks *keys) (counter int64, rows listing, err error) {
+	unlock, err := v.exclusive()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer unlock()
+	if counter, rows, err = v.readAll(ks); err != nil {
+		return 0, nil, err
+	}
+	noted, _ := v.readHead(ks)
+	counter = max(noted, counter) + 1
+	err = v.change(func() error {
+		return v.conn.Do("UPDATE meta SET counter = ?, mac = ?", counter, rows.mac(ks, v.id, counter))
+	}, func() error { return v.writeHead(ks, counter) })
+	return counter, rows, err
 }
 
 // leftovers tidies up after a change of the key that was cut off. One that is
@@ -297,25 +340,9 @@ func (v *Vault) readAll(ks *keys) (counter int64, rows listing, err error) {
 	return counter, rows, nil
 }
 
-// leap sets the counter, so that no copy of an earlier state counts again.
-func (v *Vault) leap(ks *keys, rows listing, counter *int64, to int64) error {
-	unlock, err := v.exclusive()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return v.change(func() error {
-		*counter = to
-		if err := v.conn.Do("UPDATE meta SET counter = ?, mac = ?", to, rows.mac(ks, v.id, to)); err != nil {
-			return err
-		}
-		return nil
-	}, func() error { return v.writeHead(ks, to) })
-}
-
 // fresh makes sure that what is in memory is what the file says, after another
-// process changed it.
-func (v *Vault) fresh() error {
+// process changed it; locked says that none can now.
+func (v *Vault) fresh(locked bool) error {
 	if v.keys == nil {
 		return ErrLocked
 	}
@@ -324,22 +351,24 @@ func (v *Vault) fresh() error {
 		return err
 	}
 	if k.id != v.keys.kek {
-		v.keys.wipe()
-		v.keys, v.rows = nil, nil
-		return fmt.Errorf("the vault got another key meanwhile: %w", ErrLocked)
+		return v.superseded()
 	}
-	counter, rows, err := v.readAll(v.keys)
+	counter, rows, err := v.verified(v.keys, locked)
 	if err != nil {
 		return err
 	}
 	if counter < v.counter {
 		return fmt.Errorf("%w: it stands at change %d, and was at %d: %s", ErrRolledBack, counter, v.counter, older)
 	}
-	if err := v.checkHead(v.keys, counter); err != nil {
-		return err
-	}
 	v.counter, v.rows = counter, rows
 	return nil
+}
+
+// superseded locks a vault that another process gave another key.
+func (v *Vault) superseded() error {
+	v.keys.wipe()
+	v.keys, v.rows = nil, nil
+	return fmt.Errorf("the vault got another key meanwhile: %w", ErrLocked)
 }
 
 // Get gives a value; the slice is the caller's, to be wiped.
@@ -350,13 +379,19 @@ func (v *Vault) Get(n ref.Name) ([]byte, error) {
 		return nil, ErrLocked
 	}
 	r, there, counter, err := v.row(n)
-	if err == nil && counter != v.counter {
-		if err = v.fresh(); err == nil {
-			r, there, _, err = v.row(n)
+	for try := 0; err == nil && counter != v.counter; try++ { // another process changed it
+		if try == 20 {
+			return nil, fmt.Errorf("read %s: %w", n, ErrBusy)
+		}
+		if err = v.fresh(false); err == nil {
+			r, there, counter, err = v.row(n)
 		}
 	}
 	if err != nil {
 		return nil, err
+	}
+	if there && r.kek != v.keys.kek {
+		return nil, v.superseded()
 	}
 	want, listed := v.rows[n]
 	switch {
@@ -400,7 +435,7 @@ func (v *Vault) List() (all []Entry, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != nil {
-		if err := v.fresh(); err != nil {
+		if err := v.fresh(false); err != nil {
 			return nil, err
 		}
 	}
@@ -416,141 +451,20 @@ func (v *Vault) List() (all []Entry, err error) {
 	return all, of(err, "list the vault")
 }
 
-// exclusive keeps other processes from changing the vault.
-func (v *Vault) exclusive() (unlock func(), err error) {
-	path := v.opt.File + ".lock"
-	for deadline := time.Now().Add(lockFor); ; time.Sleep(5 * time.Millisecond) {
-		l, err := durable.TryLock(path)
-		switch {
-		case err == nil:
-			return func() { l.Close() }, nil
-		case !errors.Is(err, durable.ErrLocked):
-			return nil, fmt.Errorf("change the vault: %w", err)
-		case time.Now().After(deadline):
-			return nil, fmt.Errorf("change the vault: %w", ErrBusy)
-		}
-	}
-}
-
-// lockFor is how long another process may take to change the vault.
-const lockFor = 5 * time.Second
-
-// change runs do in one transaction and then what follows the commit, with
-// every other process kept out. The caller holds the lock, or there is nobody
-// else.
-func (v *Vault) change(do, after func() error) error {
-	if err := v.conn.Exec("BEGIN IMMEDIATE"); err != nil {
-		return of(err, "change the vault")
-	}
-	err := do()
-	if err == nil {
-		err = v.conn.Exec("COMMIT")
-	}
-	if err != nil {
-		v.conn.Exec("ROLLBACK")
-		return of(err, "change the vault")
-	}
-	if err := after(); err != nil {
-		return err
-	}
-	// What the log still holds of former rows is gone now, or with the next
-	// change: a reader of another process may stand in the way.
-	v.conn.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
-	return nil
-}
-
-// write is one change of secrets: do changes rows and tells with set, or nil.
-func (v *Vault) write(do func() error) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	unlock, err := v.exclusive()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := v.fresh(); err != nil {
-		return err
-	}
-	before, rows := v.counter, v.rows
-	v.rows = make(listing, len(rows)+1)
-	for n, d := range rows {
-		v.rows[n] = d
-	}
-	err = v.change(func() error {
-		if err := do(); err != nil {
-			return err
-		}
-		v.counter = before + 1
-		return v.conn.Do("UPDATE meta SET counter = ?, mac = ?", v.counter, v.rows.mac(v.keys, v.id, v.counter))
-	}, func() error { before = v.counter; rows = v.rows; return v.writeHead(v.keys, v.counter) })
-	v.counter, v.rows = before, rows
-	return err
-}
-
-// How says what Put may do.
-type How int
-
-// A secret that is there is refused by New; one that is not there by Replace.
-const (
-	New How = iota
-	Replace
-	Either
-)
-
-// Put seals a value and keeps it, as a new version where one was there. It is
-// durable when Put returns; the version before is gone. The value stays the caller's.
-func (v *Vault) Put(n ref.Name, value []byte, how How, origin string) (version int64, err error) {
-	if len(value) == 0 || len(value) > MaxValue {
-		return 0, fmt.Errorf("a value has 1 to %d bytes, this one %d", MaxValue, len(value))
-	}
-	err = v.write(func() error {
-		was, there, _, err := v.row(n)
-		switch {
-		case err != nil:
-			return err
-		case there && how == New:
-			return fmt.Errorf("%s: %w", n, ErrThere)
-		case !there && how == Replace:
-			return fmt.Errorf("%s: %w", n, ErrAbsent)
-		}
-		version = was.version + 1
-		r := v.sealRow(row{name: n, version: version, origin: origin, created: v.opt.Now().UTC().Format(time.RFC3339)}, value)
-		v.rows[n] = r.digest()
-		return v.conn.Do("INSERT OR REPLACE INTO secret("+rowColumns+") VALUES(?,?,?,?,?,?,?,?)", r.values()...)
-	})
-	return version, err
-}
-
-// sealRow seals a value under a data key of its own.
-func (v *Vault) sealRow(r row, value []byte) row {
-	key := newKey()
-	defer ref.Wipe(key)
-	r.kek = v.keys.kek
-	r.wrapped = sealKey(v.keys.wrap, key, r.withKey(v.id))
-	r.sealed = sealer(key).Seal(nil, nil, value, r.withValue(v.id))
-	return r
-}
-
-// Remove takes a secret out.
-func (v *Vault) Remove(n ref.Name) error {
-	return v.write(func() error {
-		if _, there := v.rows[n]; !there {
-			return fmt.Errorf("%s: %w", n, ErrAbsent)
-		}
-		delete(v.rows, n)
-		return v.conn.Do("DELETE FROM secret WHERE service = ? AND key = ?", n.Service, n.Key)
-	})
-}
-
 // Values calls f with each value, which is wiped afterwards.
 func (v *Vault) Values(f func(n ref.Name, value []byte) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if err := v.fresh(); err != nil {
+	unlock, err := v.exclusive() // all of them as they are at one moment
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := v.fresh(true); err != nil {
 		return err
 	}
 	var all []row
-	err := v.conn.Query(context.Background(), "SELECT "+rowColumns+" FROM secret", nil, func(c []driver.Value) error {
+	err = v.conn.Query(context.Background(), "SELECT "+rowColumns+" FROM secret", nil, func(c []driver.Value) error {
 		all = append(all, readRow(c))
 		return nil
 	})
@@ -574,6 +488,3 @@ func (v *Vault) Values(f func(n ref.Name, value []byte) error) error {
 	}
 	return nil
 }
-
-// private makes the directory of a file ours alone.
-func private(file string) error { return durable.Private(filepath.Dir(file)) }

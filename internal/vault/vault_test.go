@@ -372,6 +372,32 @@ func TestAnOlderCopyIsNoticed(t *testing.T) {
 	})
 }
 
+// TestAVaultThatWasJustMadeNeedsNoHead: its process may have been killed before
+// it was noted; from the first change on there is one.
+func TestAVaultThatWasJustMadeNeedsNoHead(t *testing.T) {
+	p := newPlace(t)
+	p.create(t).Close()
+	if err := os.Remove(p.opt.Head); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	v, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, v, "a/k", "kept", vault.New)
+	v.Close()
+	if v, err = p.open(); err != nil {
+		t.Fatal(err)
+	}
+	has(t, v, "a/k", "kept")
+	v.Close()
+	if err := os.Remove(p.opt.Head); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.open()
+	fails(t, "a head that went", err, vault.ErrRolledBack, "is missing")
+}
+
 // TestAnyByteThatIsFlippedIsNoticedOrHarmless flips bytes all over the file.
 func TestAnyByteThatIsFlippedIsNoticedOrHarmless(t *testing.T) {
 	p := newPlace(t)
