@@ -320,6 +320,9 @@ func mcpList(d *Desk, args []string) int {
 		printJSON(d.Stdout, all)
 		return reeve.ExitOK
 	}
+	if len(all.Servers) == 0 {
+		fmt.Fprintln(d.Stderr, "reeve: there is no server; reeve mcp add or reeve mcp import brings one")
+	}
 	for _, s := range all.Servers {
 		where := s.URL
 		if where == "" {

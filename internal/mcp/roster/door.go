@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -91,7 +92,11 @@ func (d *Door) Inspect(ctx context.Context, w wire.Inspect) (wire.Roster, error)
 			return wire.Roster{}, err
 		}
 		if err := d.Hear(ctx, w.Server, w.Dir); err != nil {
-			notes = append(notes, fmt.Sprintf("server %s could not be asked: %v", w.Server, err))
+			said, named := err.Error(), "server "+w.Server+": " // each layer below may have named it
+			for strings.HasPrefix(said, named) {
+				said = said[len(named):]
+			}
+			notes = append(notes, fmt.Sprintf("server %s could not be asked: %s", w.Server, said))
 		}
 	}
 	one, err := d.Roster.Look(w.Server)

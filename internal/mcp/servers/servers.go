@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -235,7 +236,9 @@ func positioned(name string, src []byte, err error) error {
 	var meaning *json.SemanticError
 	switch {
 	case errors.As(err, &syntax):
-		at, err = syntax.ByteOffset, syntax.Err
+		if at, err = syntax.ByteOffset, syntax.Err; errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the file ends before its JSON does")
+		}
 	case errors.As(err, &meaning):
 		at = meaning.ByteOffset
 	}
@@ -253,6 +256,9 @@ func one(name string, v jsontext.Value) (s Server, notes []string, err error) {
 	}
 	var w written
 	if err := json.Unmarshal(v, &w); err != nil {
+		if wrong, ok := errors.AsType[*json.SemanticError](err); ok && wrong.JSONPointer != "" && wrong.JSONKind != 0 {
+			return s, nil, fmt.Errorf("at %s there is a %s, which does not belong there", wrong.JSONPointer, wrong.JSONKind)
+		}
 		return s, nil, err
 	}
 	notes = slices.Sorted(maps.Keys(w.Rest))
@@ -264,6 +270,8 @@ func one(name string, v jsontext.Value) (s Server, notes []string, err error) {
 		return s, nil, errors.New("it has neither a command nor a url")
 	case w.Command != "" && w.Type != "" && w.Type != "stdio":
 		return s, nil, fmt.Errorf("type is %q for a command; leave it out, or write stdio", w.Type)
+	case w.URL != "" && !address.MatchString(w.URL):
+		return s, nil, fmt.Errorf("url is %q; write an address such as https://example.com/mcp, or one with http of this machine", w.URL)
 	case w.URL != "" && w.Type == "sse":
 		return s, nil, errors.New("type sse, the transport of 2024-11-05, is not spoken; ask for the server's streamable HTTP address")
 	case w.URL != "" && w.Type != "" && w.Type != "http" && w.Type != "streamable-http" && w.Type != "streamableHttp":
@@ -293,6 +301,7 @@ func one(name string, v jsontext.Value) (s Server, notes []string, err error) {
 var (
 	variable = late.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	header   = late.New(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
+	address  = late.New(`^(?i:https?://|\$\{)`)
 )
 
 func guarded(v jsontext.Value, address bool) (Guard, error) {
