@@ -255,9 +255,17 @@ func (c Checkout) Leave(ctx context.Context, git Git, ref string) (kept bool, li
 		return false, []string{"nothing was changed in the checkout, so it was dropped"}
 	}
 	return true, []string{
-		fmt.Sprintf("the checkout is kept: %d files changed, %d commits on %s, in %s", len(state.Changed), state.Commits, c.Branch, c.Dir),
+		fmt.Sprintf("the checkout is kept: %s changed, %s on %s, in %s", many(len(state.Changed), "file"), many(state.Commits, "commit"), c.Branch, c.Dir),
 		fmt.Sprintf("reeve sessions diff %s shows it, reeve sessions merge %[1]s takes it over, reeve sessions drop %[1]s forgets it", ref),
 	}
+}
+
+// many is a number of things, in words.
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Below is the place in dir that path is in root.
