@@ -169,9 +169,10 @@ client                      : reeve durable localsock wire approval config mcp/e
 netguard         net        :
 
 ingress/args     part       : reeve tool
+ingress/cmdline  pure part  : reeve
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
-ingress/filter              : config personal redact
+ingress/filter              : config personal redact ingress/cmdline
 ingress/outbound            : reeve netguard jail/egress tool/connect
 ingress/checkout part       : reeve jail/configured safepath/gitdir
 ingress/layout   part       : late reeve netguard jail jail/environ jail/services jail/viewed session tool/launch vault/ref wire
@@ -182,8 +183,8 @@ ingress/run                 : reeve attach durable ingress/checkout ingress/layo
 ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
 ingress/install  part        : late reeve durable jsonc ingress/codex
-ingress/roster              : reeve config durable redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install
-ingress/secrets             : late reeve jail/environ redact vault/ref wire
+ingress/roster              : reeve config durable redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install ingress/cmdline
+ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
 testuser         exec test  :
 sshdtest         net exec test :

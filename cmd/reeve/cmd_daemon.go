@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -16,6 +14,7 @@ import (
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
+	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -33,22 +32,11 @@ func dial(env *cmdEnv) (*client.Client, error) {
 
 // flags returns a flag set that says what is wrong on the command's stderr.
 func flags(env *cmdEnv, name string) *flag.FlagSet {
-	f := flag.NewFlagSet("reeve "+name, flag.ContinueOnError)
-	f.SetOutput(env.Stderr)
-	f.Usage = func() { fmt.Fprintf(env.Stderr, "reeve help %s tells more\n", strings.Fields(name)[0]) }
-	return f
+	return cmdline.New(env.Stderr, name)
 }
 
 // parseFlags parses args; ok is false where the command must end with code.
-func parseFlags(f *flag.FlagSet, args []string) (code int, ok bool) {
-	switch err := f.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return reeve.ExitOK, false
-	case err != nil:
-		return reeve.ExitUsage, false
-	}
-	return 0, true
-}
+var parseFlags = cmdline.Parse
 
 // printJSON writes one value and a newline.
 func printJSON(w io.Writer, v any) {
@@ -116,7 +104,23 @@ func cmdStatus(env *cmdEnv, args []string) int {
 	}
 	fmt.Fprintf(env.Stdout, "daemon     %d, since %s\nsocket     %s\nsandbox    %s\naudit      %s\nsessions   %d\nquestions  %d\n",
 		s.PID, s.Started.Local().Format("2006-01-02 15:04:05"), s.Socket, s.Sandbox, s.Audit, s.Sessions, s.Questions)
+	for _, n := range s.Notes {
+		fmt.Fprintf(env.Stdout, "note       %s\n", n)
+	}
 	return reeve.ExitOK
+}
+
+// writeNotes says on standard error what stands in the files of the
+// configuration and does not hold in the daemon; nothing where none runs.
+func writeNotes(env *cmdEnv) {
+	c, err := dial(env)
+	if err != nil {
+		return
+	}
+	s, _ := c.Status(context.Background())
+	for _, n := range s.Notes {
+		fmt.Fprintf(env.Stderr, "reeve: note: %s\n", n)
+	}
 }
 
 // cmdDaemon is the daemon itself; up and every other command start it.

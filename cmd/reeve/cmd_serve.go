@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func mcpServe(env *cmdEnv, args []string) int {
 	f.Func("only", "", func(s string) error { m.Only = append(m.Only, s); return nil })
 	f.Func("hide", "", func(s string) error { m.Hide = append(m.Hide, s); return nil })
 	if err := f.Parse(args); err != nil {
-		return usage(env, "mcp serve: %v", err)
+		return usage(env, "mcp serve: %s; reeve help mcp tells more", cmdline.Said(err.Error()))
 	}
 	if f.NArg() > 0 {
 		return usage(env, "mcp serve takes no %q", f.Arg(0))

@@ -17,6 +17,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/attach"
+	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/scroll"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -84,17 +85,7 @@ func state(s wire.Session) string {
 }
 
 // names reads flags before, between and after the ids.
-func names(f *flag.FlagSet, args []string) (ids []string, code int, ok bool) {
-	for {
-		if code, ok := parseFlags(f, args); !ok {
-			return nil, code, false
-		}
-		if args = f.Args(); len(args) == 0 {
-			return ids, 0, true
-		}
-		ids, args = append(ids, args[0]), args[1:]
-	}
-}
+var names = cmdline.Mixed
 
 // oneName is names for a command that takes one id.
 func oneName(env *cmdEnv, f *flag.FlagSet, args []string) (id string, code int, ok bool) {
@@ -350,7 +341,8 @@ func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, after *<-chan []byte
 	end, left := window.close()
 	switch {
 	case left:
-		fmt.Fprintf(env.Stderr, "reeve: session %s goes on; reeve sessions attach %[1]s shows it again\n", session)
+		// The program has left the cursor where it was, often behind a prompt.
+		fmt.Fprintf(env.Stderr, "\nreeve: session %s goes on; reeve sessions attach %[1]s shows it again\n", session)
 		return reeve.ExitOK
 	case end == nil:
 		select {

@@ -41,7 +41,7 @@ func cmdTools(env *cmdEnv, args []string) int {
 			return reeve.ExitOK
 		}
 		for _, t := range ts {
-			fmt.Fprintf(env.Stdout, "%-22s %-12s %-9s %-15s %s\n", t.Name, t.Tier, t.State, t.Source, t.Description)
+			fmt.Fprintf(env.Stdout, "%-36s %-12s %-9s %-15s %s\n", t.Name, t.Tier, t.State, t.Source, t.Description)
 		}
 		return reeve.ExitOK
 	case args[0] == "set" && len(args) == 3:
@@ -75,6 +75,7 @@ func cmdConfig(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, err)
 	}
+	defer writeNotes(env)
 	if sandbox {
 		return explainSandbox(env, c, paths.Home, *asJSON)
 	}

@@ -45,7 +45,7 @@ func commands() []command {
 			help:  "allow lets the one waiting call run; --session also lets this exact call run again in its session; --rule also saves the rule that the question shows in your policy. deny may carry a word to the agent. revoke takes a standing grant back. The first answer wins; no answer is a denial. A unique beginning or ending of an id, at least four characters, stands for it. An agent cannot answer: the command is refused to what descends from one."},
 		{name: "exec", run: cmdExec, summary: "Run one tool through the gate.",
 			usage: "reeve exec [--as ACTOR] [--mode plan|auto|default] [--workspace DIR] [--wait DUR] [--json] TOOL [JSON | -]",
-			help:  "TOOL is one of reeve tools ls; its arguments are one JSON object, - reads it from standard input. At a terminal, questions are put to you there (default no). Without one nothing is read from standard input and a question is a denial with exit code 4, unless --wait says how long it may stand for reeve approvals. --as agent:NAME asks with an agent's authority, never with more than yours. On a terminal, control, bidirectional and invisible characters are shown as escapes such as \\x1b, here as in every command; piped, the output is as it is."},
+			help:  "TOOL is one of reeve tools ls; its arguments are one JSON object, - reads it from standard input. At a terminal, questions are put to you there (default no). Without one nothing is read from standard input and a question is a denial with exit code 4, unless --wait says how long it may stand for reeve approvals. What you ask for yourself is not asked about, only denied; --as agent:NAME asks with an agent's authority, never with more than yours. On a terminal, control, bidirectional and invisible characters are shown as escapes such as \\x1b, here as in every command; piped, the output is as it is."},
 		{name: "hook", run: cmdHook, summary: "Answer one event of an agent's hook.",
 			usage: "reeve hook claude | codex",
 			help:  "Reads one event from standard input and prints the verdict in the form the agent expects. Exit code 0 with an answer, or 2: the call must not run. Every fault of ours is 2."},
@@ -71,9 +71,9 @@ func commands() []command {
 		{name: "down", run: cmdDown, summary: "End the daemon.", usage: "reeve down [--stop-sessions]",
 			help: "Pending questions are denied, programs without a terminal of their own are stopped, the record is flushed within three seconds. Sessions that are kept go on, and down says which; the next daemon finds them. --stop-sessions ends them first."},
 		{name: "status", run: cmdStatus, summary: "Tell how the daemon is.", usage: "reeve status [--json]",
-			help: "Starts nothing. Exit code 1 where no daemon runs."},
+			help: "Starts nothing. Exit code 1 where no daemon runs. A note tells of what stands in your files and does not hold: settings that were changed after the daemon began, a policy that cannot be read."},
 		{name: "config", run: cmdConfig, summary: "Show every setting and where it comes from.",
-			usage: "reeve config explain [--json]\nreeve config explain sandbox [--json]", help: "Settings stand in config.toml; docs/config.md lists them. With sandbox: the profiles of reeve run, and the hosts that they reach by themselves."},
+			usage: "reeve config explain [--json]\nreeve config explain sandbox [--json]", help: "Settings stand in config.toml; docs/config.md lists them. The daemon reads them when it begins: after a change, reeve down. With sandbox: the profiles of reeve run, and the hosts that they reach by themselves."},
 		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
 		{name: "__daemon", run: cmdDaemon, hidden: true},
 		{name: layout.Way, run: cmdWay, hidden: true},
@@ -89,6 +89,9 @@ const exitCodes = "0 done; 1 failed; 2 usage; 3 denied; 4 needed a person and no
 func dispatch(env *cmdEnv, args []string) int {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 		args = append([]string{"help"}, args[min(1, len(args)):]...)
+	}
+	if args[0] == "--version" {
+		args[0] = "version"
 	}
 	if args[0] == "help" {
 		return cmdHelp(env, args[1:])
@@ -125,6 +128,9 @@ func usage(env *cmdEnv, format string, args ...any) int {
 // fail says what went wrong while doing it.
 func fail(env *cmdEnv, err error) int {
 	fmt.Fprintf(env.Stderr, "reeve: %v\n", err)
+	if errors.Is(err, reeve.ErrUsage) { // perhaps for what the settings say by now
+		writeNotes(env)
+	}
 	return exitCode(err)
 }
 

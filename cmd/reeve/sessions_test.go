@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,7 +173,7 @@ func TestARunOnATerminalIsLeftAndShownAgain(t *testing.T) {
 	a.types("one\r")
 	a.until("got one")
 	a.types("\x1dd")
-	if code := a.code(); code != 0 || !strings.Contains(a.seen, "goes on; reeve sessions attach") {
+	if code := a.code(); code != 0 || !regexp.MustCompile(`(?m)^\r*reeve: session \S+ goes on; reeve sessions attach`).MatchString(a.seen) {
 		t.Errorf("left with %d and %q", code, a.seen)
 	}
 	in.attached(t, 0)

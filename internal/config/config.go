@@ -154,6 +154,19 @@ func Load(dir string) (*Config, error) {
 	return Parse(file, src)
 }
 
+// Stale says what stands in dir by now and is not what c was read from: nothing
+// where it is the same.
+func (c *Config) Stale(dir string) []string {
+	now, err := Load(dir)
+	switch {
+	case err != nil:
+		return []string{fmt.Sprintf("the settings cannot be read, and those that the daemon began with hold: %v", err)}
+	case !reflect.DeepEqual(now, c):
+		return []string{"config.toml was changed after the daemon began, which goes on with what stood there: reeve down, and the next command begins with the new settings"}
+	}
+	return nil
+}
+
 // Parse reads the text of a settings file; file is its name for errors.
 func Parse(file string, src []byte) (*Config, error) {
 	if len(src) > MaxFile {
@@ -354,7 +367,7 @@ func (c *Config) Settings() []Setting {
 // Manual is docs/config.md: every setting, from the struct itself.
 func Manual() string {
 	var b strings.Builder
-	b.WriteString("# Settings\n\n`config.toml` in the configuration directory (`~/.config/reeve`, or `$REEVE_HOME/config`). Unknown keys are refused with their line and column. `reeve config explain` prints each value and where it comes from. This page is generated from `internal/config`.\n\n| key | default | meaning |\n|---|---|---|\n")
+	b.WriteString("# Settings\n\n`config.toml` in the configuration directory (`~/.config/reeve`, or `$REEVE_HOME/config`). Unknown keys are refused with their line and column. `reeve config explain` prints each value and where it comes from. The daemon reads them when it begins: after a change, `reeve down`, and the next command begins with the new ones; until then `reeve status` says so. This page is generated from `internal/config`.\n\n| key | default | meaning |\n|---|---|---|\n")
 	for _, s := range new(Config).Settings() {
 		def := s.Default
 		if def == "" {

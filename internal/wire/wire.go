@@ -142,8 +142,9 @@ type Status struct {
 	Socket    string    `json:"socket"`
 	Sessions  int       `json:"sessions"`
 	Questions int       `json:"questions"`
-	Audit     string    `json:"audit"`   // "good", or what is wrong
-	Sandbox   string    `json:"sandbox"` // state and engine
+	Audit     string    `json:"audit"`          // "good", or what is wrong
+	Sandbox   string    `json:"sandbox"`        // state and engine
+	Notes     []string  `json:"notes,omitzero"` // what stands in files and does not hold
 }
 
 // Exec asks for one tool through the kernel.

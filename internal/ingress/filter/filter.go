@@ -15,6 +15,7 @@ import (
 	"sort"
 
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/personal"
 	"github.com/reeve-gate/reeve/internal/redact"
 )
@@ -54,7 +55,7 @@ func Run(env World, args []string) error {
 	channel := f.String("channel", "", "")
 	switch err := f.Parse(args); {
 	case err != nil:
-		return Bad{fmt.Errorf("redact: %w; %s", err, Usage)}
+		return Bad{fmt.Errorf("redact: %s; %s", cmdline.Said(err.Error()), Usage)}
 	case f.NArg() > 1:
 		return Bad{fmt.Errorf("redact: one file at a time; %s", Usage)}
 	case *explain && *asJSON:

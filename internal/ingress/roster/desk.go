@@ -11,7 +11,6 @@ package roster
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -61,26 +61,11 @@ func (d *Desk) absolute(p string) string {
 }
 
 func flags(d *Desk, name string) *flag.FlagSet {
-	f := flag.NewFlagSet("reeve "+name, flag.ContinueOnError)
-	f.SetOutput(d.Stderr)
-	f.Usage = func() { fmt.Fprintf(d.Stderr, "reeve help %s tells more\n", strings.Fields(name)[0]) }
-	return f
+	return cmdline.New(d.Stderr, name)
 }
 
 // mixed parses flags that may stand before, between or after operands.
-func mixed(f *flag.FlagSet, args []string) (operands []string, code int, ok bool) {
-	for {
-		switch err := f.Parse(args); {
-		case errors.Is(err, flag.ErrHelp):
-			return nil, reeve.ExitOK, false
-		case err != nil:
-			return nil, reeve.ExitUsage, false
-		case f.NArg() == 0:
-			return operands, 0, true
-		}
-		operands, args = append(operands, f.Arg(0)), f.Args()[1:]
-	}
-}
+var mixed = cmdline.Mixed
 
 func usage(d *Desk, format string, args ...any) int {
 	fmt.Fprintf(d.Stderr, "reeve: "+format+"\n", args...)

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/vault/ref"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -85,7 +86,7 @@ func (d *Desk) parsed(args []string, n int, what string, define func(*flag.FlagS
 			fmt.Fprintln(d.Stderr, "reeve help vault tells more")
 			return nil, err
 		} else if err != nil {
-			return nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+			return nil, fmt.Errorf("%w: %s; reeve help vault tells more", reeve.ErrUsage, cmdline.Said(err.Error()))
 		}
 		if f.NArg() == 0 {
 			break

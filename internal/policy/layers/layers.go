@@ -68,6 +68,17 @@ func (l *Layers) Of(ws, id string, allowed []session.Allowed) (*policy.Set, erro
 	return j.set, nil
 }
 
+// Faults says what keeps the files that hold in every workspace from being read.
+func (l *Layers) Faults() []string {
+	var all []string
+	for _, one := range l.loader.Layers("", nil) {
+		if one.Fault != nil {
+			all = append(all, fmt.Sprintf("a policy cannot be read, so that nothing it allows counts: %v", one.Fault))
+		}
+	}
+	return all
+}
+
 // BadHosts says what is wrong with the hosts of a session that is about to
 // begin.
 func BadHosts(groups []session.Allowed) error {
