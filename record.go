@@ -1,6 +1,9 @@
 package reeve
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Phase tells the two rows of one call apart.
 type Phase string
@@ -39,3 +42,16 @@ type Record struct {
 	Contained bool // ran, or was to run, inside the boundary
 	Parent    string
 }
+
+// unhurried is the key of [Unhurried].
+type unhurried struct{}
+
+// Unhurried marks what is recorded under it as something that nobody waits
+// for: it may be made durable together with a later record, within
+// milliseconds. Intents are never marked.
+func Unhurried(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unhurried{}, true)
+}
+
+// IsUnhurried reports whether ctx is marked by [Unhurried].
+func IsUnhurried(ctx context.Context) bool { return ctx.Value(unhurried{}) != nil }

@@ -43,7 +43,6 @@ var built = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	naive.Main()
 	mcptest.Main()
-	naiveGateway()
 	code := m.Run()
 	if bin, err := built(); err == nil {
 		os.RemoveAll(filepath.Dir(bin))

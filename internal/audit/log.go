@@ -188,7 +188,11 @@ func (l *Log) Append(ctx context.Context, r reeve.Record) error {
 	}
 	l.queue = append(l.queue, e)
 	l.mu.Unlock()
-	l.signal()
+	if !e.intent && reeve.IsUnhurried(ctx) {
+		defer time.AfterFunc(unhurriedFor, l.signal).Stop() // unless another has it written before
+	} else {
+		l.signal()
+	}
 	select {
 	case err := <-e.done:
 		l.entries.Put(e) // the writer has let go of it
@@ -197,6 +201,9 @@ func (l *Log) Append(ctx context.Context, r reeve.Record) error {
 		return fmt.Errorf("record not known to be written: %w", ctx.Err())
 	}
 }
+
+// unhurriedFor is how long a record that nobody waits for may wait for others.
+const unhurriedFor = 3 * time.Millisecond
 
 // takes says why no record is taken; l.mu is held.
 func (l *Log) takes() error {

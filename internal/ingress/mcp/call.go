@@ -260,7 +260,7 @@ func (c *Conversation) run(w *work, u *use) {
 	// The client need not wait until the outcome is on the disk, as its intent
 	// was before anything was sent. What is lost by a crash stands as unknown.
 	r.Open, r.Data = false, nil
-	if err := c.d.Kernel.Report(context.WithoutCancel(w.ctx), w.id, r); err != nil && !errors.Is(err, reeve.ErrNotFound) {
+	if err := c.d.Kernel.Report(reeve.Unhurried(context.WithoutCancel(w.ctx)), w.id, r); err != nil && !errors.Is(err, reeve.ErrNotFound) {
 		c.d.Log("the outcome of a call of %s could not be recorded: %v", u.name, err)
 	}
 }
