@@ -75,6 +75,7 @@ func (d *desk) rig() *rig { return &rig{bin: d.bin, ws: d.work, env: d.env} }
 func (a keptAgent) liveThrough() {
 	t, in := a.desk.t, a.rig
 	in.needsSandbox(t)
+	t.Cleanup(func() { _, _ = a.person(a.desk.bin, "down", "--stop-sessions") })
 	if err := os.WriteFile(filepath.Join(a.work, "reach.sh"), []byte(reach), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -191,11 +192,11 @@ func auditList(env *cmdEnv, dir string, args []string) int {
 
 // mask is the last filter before a person's eyes: rows are masked before they
 // are written, and a rule learnt since then may know more.
-var mask = redact.New()
+var mask = sync.OnceValue(redact.New)
 
 // cell makes text of the record fit one cell of one line.
 func cell(s string, width int) string {
-	s = redact.Visible(mask.Text(s))
+	s = redact.Visible(mask().Text(s))
 	s = strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s)
 	if r := []rune(s); width > 0 && len(r) > width {
 		return string(r[:width-1]) + "…"
