@@ -110,20 +110,27 @@ func (k *Kernel) refuse(ctx context.Context, c *call) (reeve.Decision, reeve.Res
 func (k *Kernel) record(c *call, phase reeve.Phase) reeve.Record {
 	rec := reeve.Record{
 		CallID: c.inv.ID, Phase: phase, Time: k.Now(), Session: c.inv.Session,
-		Tool: k.Clean.Text(c.inv.Tool), Source: c.spec.Source, Tier: c.spec.Tier,
+		Tool: k.toolName(c), Source: c.spec.Source, Tier: c.spec.Tier,
 		Args:      k.cleanArgs(c),
 		Confirmed: c.said, Channel: c.inv.Channel, Actor: reeve.Actor(k.Clean.Text(string(c.inv.Actor))), Origin: c.inv.Origin,
 		Decision: c.d.Verdict, Step: c.d.Step, Rule: k.Clean.Text(c.d.Rule), RuleAt: c.d.Source, Approval: c.d.Approval,
 		Contained: c.contained(), Parent: c.inv.Parent,
-	}
-	if c.tool != nil {
-		rec.Tool = c.spec.Name
 	}
 	if len(c.views) > 0 {
 		rec.Mode, rec.Sandbox = c.views[0].sess.Mode, c.views[0].facts.Sandbox
 		rec.Dangerous = rec.Mode == reeve.ModeDangerous
 	}
 	return rec
+}
+
+// toolName is the name as people and records have it. A client may put any text
+// there; what was masked of it is not taken from the tool, which may have the
+// same text in small letters, where no held value is found.
+func (k *Kernel) toolName(c *call) string {
+	if name := k.Clean.Text(c.inv.Tool); c.tool == nil || name != c.inv.Tool {
+		return name
+	}
+	return c.spec.Name
 }
 
 // cleanArgs is the arguments as records have them: redacted once for both rows.

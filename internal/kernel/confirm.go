@@ -99,7 +99,7 @@ func (k *Kernel) question(c *call, v *view, standing bool) approval.Question {
 		preview = fmt.Sprintf("%s … and %d more bytes", preview[:previewLimit], len(preview)-previewLimit)
 	}
 	q := approval.Question{
-		ID: k.NewID(), Session: v.sess.ID, Call: c.inv.ID, Actor: c.inv.Actor, Tool: c.spec.Name,
+		ID: k.NewID(), Session: v.sess.ID, Call: c.inv.ID, Actor: c.inv.Actor, Tool: k.toolName(c),
 		Operation: k.Clean.Show(operation(c)),
 		Reason:    k.Clean.Show(reasonWithRule(&v.d)),
 		Scope:     scope(c, v),
