@@ -22,8 +22,7 @@
 // # How it looks
 //
 // One pass, led by single bytes: '=' and ':' (what stands before them is the
-// name), '-' (flags and PEM), '>' (elements), and by the first three letters of
-// a
+// name), '-' (flags and PEM), '>' (elements), and by the first three bytes of a
 // known shape. Each leads to hand-written code that looks at most [look] bytes
 // ahead and [back] bytes behind, and decides there. A decision starts a span
 // that goes on as long as its class of characters does. Nothing depends on
