@@ -102,9 +102,6 @@ type Config struct {
 
 		Personal map[string]bool `toml:"personal" doc:"channels by name, and whether e-mail addresses, phone numbers, social security numbers, cards, IBANs and public addresses become [PII REDACTED] in what goes out by them, as in personal.\"messaging:telegram\" = false. A name before a colon stands for all that begin with it. messaging is on unless it is set here, every other off."`
 	} `toml:"redact"`
-	Daemon struct {
-		Idle string `toml:"idle" default:"0s" doc:"end the daemon after this long without a session, a question or a client; 0s = never."`
-	} `toml:"daemon"`
 
 	file string
 }
@@ -230,7 +227,6 @@ func (c *Config) check() error {
 		{"gate.hook_deadline", c.Gate.HookDeadline, 100 * time.Millisecond, 590 * time.Second},
 		{"approval.deadline", c.Approval.Deadline, time.Second, 24 * time.Hour},
 		{"audit.intent_timeout", c.Audit.IntentTimeout, time.Second, time.Minute},
-		{"daemon.idle", c.Daemon.Idle, 0, 365 * 24 * time.Hour},
 	} {
 		v, err := time.ParseDuration(d.value)
 		if err != nil {
