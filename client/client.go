@@ -168,6 +168,9 @@ func (c *Client) connect(start bool) (*localsock.Conn, error) {
 		return nil, fmt.Errorf("%w: this process runs inside a Reeve session, from which the daemon cannot be reached", reeve.ErrUnavailable)
 	}
 	if !start {
+		if held, err := durable.Locked(filepath.Join(c.Paths.State, "daemon.lock")); err == nil && held {
+			return nil, deaf(path)
+		}
 		return nil, fmt.Errorf("%w: no daemon is running; reeve up starts one", reeve.ErrUnavailable)
 	}
 	// A daemon that is ending has closed its socket and still holds the state
@@ -177,10 +180,19 @@ func (c *Client) connect(start bool) (*localsock.Conn, error) {
 			return nil, err
 		}
 		conn, err := dialSoon(path)
-		if err == nil || time.Now().After(deadline) {
-			return conn, err
+		if err == nil {
+			return conn, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, deaf(path)
 		}
 	}
+}
+
+// deaf is the error where a daemon holds the state directory and nobody listens
+// at its socket, which a person may have removed.
+func deaf(path string) error {
+	return fmt.Errorf("%w: a daemon is there and does not listen at %s: it begins, it ends, or its socket was removed; try again, and where that stays so end its process (pgrep -f 'reeve __daemon' names it)", reeve.ErrUnavailable, path)
 }
 
 // dialSoon connects to a daemon that was just started, perhaps by another

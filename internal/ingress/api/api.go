@@ -510,8 +510,12 @@ func (s *Server) list() []wire.Session {
 	}
 	for _, one := range s.Sessions.List() {
 		if !kept[one.ID] {
-			out = append(out, wire.Session{ID: one.ID, Name: one.Name, Client: one.Client, Workspace: one.Workspace,
-				Mode: one.Mode.String(), Profile: one.Profile, Started: one.Started, State: "running"})
+			w := wire.Session{ID: one.ID, Name: one.Name, Client: one.Client, Workspace: one.Workspace,
+				Mode: one.Mode.String(), Profile: one.Profile, Started: one.Started, State: "running"}
+			if one.Client == "cli" { // it stands for the calls of one terminal; nothing of it runs
+				w.State = "open"
+			}
+			out = append(out, w)
 		}
 	}
 	slices.SortFunc(out, func(a, b wire.Session) int { return strings.Compare(a.ID, b.ID) })
