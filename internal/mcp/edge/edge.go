@@ -133,15 +133,16 @@ func (h *Handler) admit(r *http.Request) (code int, why string) {
 	if !ours(r.Host) {
 		return http.StatusForbidden, "this address is not served under that name"
 	}
-	if origin := r.Header.Get("Origin"); origin != "" {
+	for _, origin := range r.Header.Values("Origin") { // each of them, where several stand
 		host, plain := strings.CutPrefix(origin, "http://")
-		if !plain || !ours(host) {
+		if origin != "" && (!plain || !ours(host)) {
 			return http.StatusForbidden, "no page of another origin is served"
 		}
 	}
-	sent, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	words := r.Header.Values("Authorization")
+	sent, bearer := strings.CutPrefix(strings.Join(words, "\n"), "Bearer ")
 	sum := sha256.Sum256([]byte(sent))
-	if !bearer || subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 {
+	if !bearer || len(words) != 1 || subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 {
 		return http.StatusUnauthorized, "a bearer token is needed; reeve mcp serve --http said where it stands"
 	}
 	if r.URL.Path != "/mcp" {
