@@ -70,7 +70,9 @@ func (t *Talk) listen(r *Request) {
 func (t *Talk) telling(s *subscription, key string) {
 	defer func() {
 		t.mu.Lock()
-		delete(t.subs, key)
+		if t.subs[key] == s { // the id may be in use again by now
+			delete(t.subs, key)
+		}
 		t.mu.Unlock()
 		if len(s.uris) > 0 {
 			t.watch()
