@@ -130,6 +130,13 @@ func (c *Conversation) tool(ctx context.Context, name string) (catalog.Entry, er
 	if e, ok := c.held(name); ok {
 		return e, nil
 	}
+	on := c.who.Filter.Alone
+	if on == "" {
+		on, _, _ = strings.Cut(name, "__")
+	}
+	if err := v.missing[on]; err != nil { // a tool of it may well exist
+		return catalog.Entry{}, fmt.Errorf("server %s could not be asked what it offers: %w", on, err)
+	}
 	return catalog.Entry{}, fmt.Errorf("unknown tool: %s", message.Clip(name, 200))
 }
 

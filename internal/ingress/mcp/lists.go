@@ -17,9 +17,10 @@ import (
 
 // snapshot is what the client sees, as it was a moment ago.
 type snapshot struct {
-	at    time.Time
-	view  *catalog.View // what it is shown
-	whole *catalog.View // and everything that there is, under the same names
+	at      time.Time
+	view    *catalog.View    // what it is shown
+	whole   *catalog.View    // and everything that there is, under the same names
+	missing map[string]error // the servers that could not be asked, by name
 }
 
 // look gives the client's view. fresh wants it made anew.
@@ -30,14 +31,14 @@ func (c *Conversation) look(ctx context.Context, fresh bool) (*snapshot, error) 
 	if v != nil && !fresh && c.d.Now().Sub(v.at) < viewAge {
 		return v, nil
 	}
-	offers, notes, err := c.fleet.Offers(ctx, c.who.Filter.Alone)
+	offers, missing, err := c.fleet.Offers(ctx, c.who.Filter.Alone)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range notes {
-		c.d.Log("%s", c.d.Clean.Text(n))
+	for name, err := range missing {
+		c.d.Log("server %s is not in the list: %s", name, c.d.Clean.Text(err.Error()))
 	}
-	v = &snapshot{at: c.d.Now(), view: catalog.NewView(offers, c.who.Filter), whole: catalog.NewView(offers, catalog.Filter{Alone: c.who.Filter.Alone})}
+	v = &snapshot{at: c.d.Now(), missing: missing, view: catalog.NewView(offers, c.who.Filter), whole: catalog.NewView(offers, catalog.Filter{Alone: c.who.Filter.Alone})}
 	c.mu.Lock()
 	c.view = v
 	c.mu.Unlock()

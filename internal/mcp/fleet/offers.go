@@ -88,8 +88,8 @@ func (s *Session) refresh(one *ship) {
 
 // Offers is what every server offers, without what is held back. A server that
 // nobody has asked before is started and asked, a few at a time and none for
-// long; notes say which could not be asked.
-func (s *Session) Offers(ctx context.Context, only string) (offers []*catalog.Offer, notes []string, err error) {
+// long; missing says, by name, why one could not be asked.
+func (s *Session) Offers(ctx context.Context, only string) (offers []*catalog.Offer, missing map[string]error, err error) {
 	set, err := s.f.opt.Servers()
 	if err != nil {
 		return nil, nil, fmt.Errorf("the servers cannot be read, so that none is used: %w", err)
@@ -103,14 +103,15 @@ func (s *Session) Offers(ctx context.Context, only string) (offers []*catalog.Of
 	found := make([]*catalog.Offer, len(all))
 	faults := make([]error, len(all))
 	s.askMissing(ctx, all, found, faults)
+	missing = map[string]error{}
 	for i, o := range found {
 		if o == nil {
-			notes = append(notes, fmt.Sprintf("server %s is not in the list: %v", all[i].Name, faults[i]))
+			missing[all[i].Name] = faults[i]
 			continue
 		}
 		offers = append(offers, s.shown(all[i], o))
 	}
-	return offers, notes, nil
+	return offers, missing, nil
 }
 
 // askMissing fills in what is known, and asks for the rest.
