@@ -14,6 +14,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcptest"
+	"github.com/reeve-gate/reeve/internal/testuser"
 )
 
 // gateway is a desk with MCP servers, each of which is this test program.
@@ -171,8 +172,18 @@ func has(t *testing.T, what, text string, want ...string) {
 }
 
 // TestAClientUsesServersThroughTheGate: started at their first use, each in its
-// own boundary, with what it says decided, masked, marked and on record.
+// own boundary, with what it says decided, masked, marked and on record; as
+// root, whom permissions stop nowhere, and as an ordinary user.
 func TestAClientUsesServersThroughTheGate(t *testing.T) {
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(builtBefore, bin)
+	testuser.Both(t, usesServers)
+}
+
+func usesServers(t *testing.T) {
 	d := gateway(t, `allow = ["mcp__legacy", "mcp__modern"]
 deny = ["mcp__legacy__count"]`, "legacy", "modern")
 	c := d.client("--client", "tester")

@@ -22,8 +22,15 @@ import (
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
+// builtBefore names the program under test to a run as another user, who builds
+// nothing.
+const builtBefore = "REEVE_TEST_BINARY"
+
 // built is the program under test, built once as it ships: without cgo.
 var built = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv(builtBefore); bin != "" {
+		return bin, nil
+	}
 	dir, err := os.MkdirTemp("", "reeve-built-")
 	if err != nil {
 		return "", err
@@ -44,7 +51,7 @@ func TestMain(m *testing.M) {
 	naive.Main()
 	mcptest.Main()
 	code := m.Run()
-	if bin, err := built(); err == nil {
+	if bin, err := built(); err == nil && os.Getenv(builtBefore) == "" {
 		os.RemoveAll(filepath.Dir(bin))
 	}
 	os.Exit(code)
