@@ -455,6 +455,7 @@ type Inspected struct {
 	Write    []string  `json:"write,omitzero"`
 	Net      string    `json:"net,omitzero"`
 	Hosts    []string  `json:"hosts,omitzero"`
+	Sockets  bool      `json:"sockets,omitzero"` // unix sockets among its own processes
 	Package  []string  `json:"package,omitzero"` // lines: package, publisher, version
 	Says     string    `json:"says,omitzero"`    // what it calls itself
 	Offered  time.Time `json:"offered,omitzero"` // when what follows was asked for; zero = never

@@ -36,6 +36,9 @@ func writeInspected(w io.Writer, s *wire.Inspected) {
 		}
 		line("sees", "%s", sees(s))
 		line("network", "%s", network(s))
+		if s.Sockets {
+			line("sockets", "%s", "among its own processes; those of this machine are covered")
+		}
 	}
 	if s.Says != "" {
 		line("says", "it is %s (its own word)", s.Says)

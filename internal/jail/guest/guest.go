@@ -4,7 +4,7 @@
 //
 // A guest sees the system read-only, a folder of its own as its home, and the
 // places that a person named. Home directories, the workspace and everything
-// else that holds people's files are empty for it; unix sockets lead nowhere;
+// else that holds people's files are empty for it; unix sockets lead nowhere, or only to its own processes where that is granted;
 // its environment is what is named here and nothing of the person's. The
 // result is a [jail.Plan] like any other, which a wall holds or refuses.
 package guest
@@ -31,6 +31,7 @@ type Guest struct {
 	Read  []string // directories and files that are shown to it
 	Write []string // directories that it may change, protected as a workspace is
 	Net   jail.NetMode
+	Unix  bool     // it may have unix sockets among its own processes; those of the machine that it could see are covered
 	Env   []string // NAME=value; PATH, HOME, LANG and TMPDIR have a value in any case
 	jail.Limits
 }
@@ -67,7 +68,7 @@ func (g Guest) Plan(at jail.Place) (jail.Plan, error) {
 		}
 		expose = append(expose, jail.Expose{From: pack, To: pack})
 	}
-	strict := jail.Profile{Name: "server", ReadOnly: true, WholeGit: true, NoUnix: true}
+	strict := jail.Profile{Name: "server", ReadOnly: true, WholeGit: true, NoUnix: !g.Unix}
 	plan, err := strict.Plan(jail.Place{Workspace: at.Workspace, Home: at.Home, State: at.State, Quarantine: at.Quarantine},
 		jail.Options{Write: g.Write, Net: &g.Net, Limits: g.Limits, Expose: expose})
 	if err != nil {

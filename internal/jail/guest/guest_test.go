@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,5 +160,34 @@ func TestAServersPackageIsShownReadOnly(t *testing.T) {
 		if plan, err := (Guest{Own: own, Pack: wrong}).Plan(at); err == nil {
 			t.Errorf("a package in %s: %+v", wrong, plan.Expose)
 		}
+	}
+}
+
+// TestSocketsOfItsOwnAreNoSocketsOfTheMachine: where a server may have unix
+// sockets, one that listens where it can look is covered.
+func TestSocketsOfItsOwnAreNoSocketsOfTheMachine(t *testing.T) {
+	dir, err := os.MkdirTemp("/opt", "reeve-test-")
+	if err != nil {
+		t.Skipf("a socket in a place that every server sees takes root: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, "s"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	at, own := place(t)
+	plan, err := Guest{Own: own, Unix: true}.Plan(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !plan.NoUnix && !slices.Contains(plan.Mask, filepath.Join(dir, "s")) {
+		t.Errorf("%s/s is not covered: %q", dir, plan.Mask)
+	}
+	if without, err := (Guest{Own: own}).Plan(at); err != nil || !without.NoUnix {
+		t.Errorf("without the grant there are sockets (%v)", err)
 	}
 }

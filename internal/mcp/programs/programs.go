@@ -144,7 +144,7 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 		}
 	}
 	of := guest.Guest{Own: folder, Pack: pack, Dir: s.Dir, Read: append(place(guard.Read), show...), Write: place(guard.Write), Env: env, Limits: limits,
-		Net: map[servers.Net]jail.NetMode{servers.NetNone: jail.NetNone, servers.NetHosts: jail.ProxiedNetwork, servers.NetOpen: jail.UnrestrictedNetwork}[guard.Net]}
+		Net: map[servers.Net]jail.NetMode{servers.NetNone: jail.NetNone, servers.NetHosts: jail.ProxiedNetwork, servers.NetOpen: jail.UnrestrictedNetwork}[guard.Net], Unix: guard.Sockets}
 	if of.Dir == "" && slices.Contains(slices.Concat(guard.Read, guard.Write), ".") {
 		of.Dir = workspace
 	}

@@ -275,7 +275,7 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 		out.Notes = append(out.Notes, err.Error())
 	}
 	if s.Command != "" {
-		out.Net = g.Net.String()
+		out.Net, out.Sockets = g.Net.String(), g.Sockets
 		for _, a := range append([]string{s.Command}, s.Args...) {
 			out.Argv = append(out.Argv, r.Mask(a))
 		}

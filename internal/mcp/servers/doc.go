@@ -21,6 +21,9 @@
 //	                             change; "." is the session's workspace
 //	sandbox.net                  "none" (the default), "open", or a list of
 //	                             hosts: those without a question, others by rule
+//	sandbox.sockets              true: unix sockets among its own processes, as a
+//	                             browser needs them; those of this machine that
+//	                             it could see are covered
 //	limits.start, call, total    how long a start, a call without a sign of
 //	                             life, and a call in all may take
 //	limits.idle                  without use before it is stopped

@@ -55,6 +55,7 @@ type Server struct {
 type Guard struct {
 	Read, Write []string // absolute, or "." for the workspace
 	Net         Net
+	Sockets     bool     // it may have unix sockets among its own processes
 	Hosts       []string // with NetHosts
 	Start       time.Duration
 	Call        time.Duration
@@ -133,6 +134,9 @@ func (s *Server) Hash() string {
 	field(g.Write...)
 	field(g.Hosts...)
 	field(fmt.Sprint(g.Net, g.Protocol, g.Roots, g.Sampling, g.Elicitation))
+	if g.Sockets {
+		field("unix sockets")
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -179,6 +183,8 @@ type guard struct {
 		Read  []string       `json:"read"`
 		Write []string       `json:"write"`
 		Net   jsontext.Value `json:"net"`
+
+		Sockets bool `json:"sockets"`
 	} `json:"sandbox"`
 	Limits struct {
 		Start      string `json:"start"`
@@ -319,7 +325,8 @@ func guarded(v jsontext.Value, address bool) (Guard, error) {
 			return g, fmt.Errorf("x-guard.sandbox: %q is neither absolute nor below ./ or ~/", dir)
 		}
 	}
-	if address && (len(g.Read)+len(g.Write) > 0 || w.Sandbox.Net != nil) {
+	g.Sockets = w.Sandbox.Sockets
+	if address && (len(g.Read)+len(g.Write) > 0 || w.Sandbox.Net != nil || w.Sandbox.Sockets) {
 		return g, errors.New("x-guard.sandbox is a program's boundary; this server has a url")
 	}
 	var err error

@@ -96,6 +96,7 @@ func TestTheHashIsOfWhatWasConfigured(t *testing.T) {
 		"read":    func(s *Server) { s.Guard.Read = []string{"."} },
 		"write":   func(s *Server) { s.Guard.Write = []string{"."} },
 		"net":     func(s *Server) { s.Guard.Net = NetOpen },
+		"sockets": func(s *Server) { s.Guard.Sockets = true },
 		"asks":    func(s *Server) { s.Guard.Sampling = Client },
 	} {
 		other := base
