@@ -371,3 +371,15 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+// TestAnEmptyAlternativeIsRefused: it would be every path.
+func TestAnEmptyAlternativeIsRefused(t *testing.T) {
+	for _, pattern := range []string{"{,}", "{a,}", "{,src/**}"} {
+		if _, err := ParsePath(pattern); err == nil || !strings.Contains(err.Error(), "empty") {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	if _, err := ParsePath("a{,b}"); err != nil {
+		t.Errorf("a{,b}: %v", err)
+	}
+}

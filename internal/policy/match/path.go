@@ -65,6 +65,8 @@ func ParsePath(pattern string) (Path, error) {
 func parseAlt(p string) (alt, error) {
 	var a alt
 	switch {
+	case p == "":
+		return a, fmt.Errorf("an alternative in braces is empty, which would be every path; write what is meant")
 	case strings.HasPrefix(p, "//"):
 		a.at, p = root, p[2:]
 	case p == "~" || strings.HasPrefix(p, "~/"):
