@@ -101,7 +101,7 @@ audit                       : reeve durable audit/chain
 vault/ref        pure part  : late
 vault                       : durable sqlite vault/ref
 vault/holder     part       : durable vault vault/ref
-vault/warden                : reeve durable tool/secret vault vault/holder vault/ref wire
+vault/warden                : reeve localsock durable tool/secret vault vault/holder vault/ref wire
 kernel                      : reeve permit tool policy policy/look flow approval
 
 jail/seccomp     part       : reeve
@@ -156,7 +156,7 @@ mcp/classify     pure part  : late reeve mcp/message
 mcp/finding      pure part  : late mcp/message
 mcp/methods      pure part  :
 mcp/results      part       : mcp/message
-mcp/talk         part       : reeve mcp/message mcp/methods mcp/upstream
+mcp/talk         part       : localsock reeve mcp/message mcp/methods mcp/upstream
 mcp/standing     part       : reeve tool/server mcp/catalog mcp/classify mcp/finding mcp/packages mcp/pins mcp/servers
 mcp/programs     part       : durable jail jail/guest mcp/packages mcp/pipes mcp/servers mcp/upstream permit
 mcp/edge         net part   : mcp/message mcp/talk mcp/upstream

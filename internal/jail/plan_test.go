@@ -244,7 +244,7 @@ func TestWhatGitIsToldToStartIsProtectedInEveryProfile(t *testing.T) {
 	text("home/work/ws/.git/modules/sub/config", "[core]\n\tworktree = ../../../sub\n\thooksPath = scripts\n")
 	text("home/work/ws/sub/.git", "gitdir: ../.git/modules/sub\n")
 	text("home/.gitconfig", "[include]\n\tpath = dotfiles/git\n")
-	text("home/dotfiles/git", "[core]\n\thooksPath = .hooks\n[core]\n\thooksPath = ~/work/ws/lead/hooks\n")
+	text("home/dotfiles/git", "[core]\n\thooksPath = .hooks\n[core]\n\thooksPath = ~/"+strings.TrimPrefix(h.ws, h.home+"/")+"/lead/hooks\n")
 	if err := os.Symlink("real", filepath.Join(h.ws, "lead")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package localsock
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -72,4 +73,24 @@ func ListenerFrom(f *os.File) (*Listener, error) {
 		return nil, fmt.Errorf("take a listening socket over: it is a %T and no unix socket", n)
 	}
 	return &Listener{u, u.Addr().String()}, nil
+}
+
+// Pollable is another handle of a stream that came over a connection, called
+// name, which a deadline ends where the stream is a pipe or a socket. The caller
+// closes both.
+func Pollable(f *os.File, name string) (*os.File, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd, derr := -1, error(nil)
+	if err := conn.Control(func(p uintptr) {
+		if fd, derr = syscall.Dup(int(p)); derr == nil {
+			syscall.CloseOnExec(fd)
+			derr = syscall.SetNonblock(fd, true)
+		}
+	}); err != nil || derr != nil {
+		return nil, fmt.Errorf("take over a stream: %w", errors.Join(err, derr))
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }

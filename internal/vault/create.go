@@ -105,19 +105,11 @@ func (v *Vault) found(k kekRow, kek []byte) (err error) {
 // nothing that is in the file any more. It is one transaction: whenever the
 // process ends, either the former key opens everything or the new one does.
 func (v *Vault) Rekey(ctx context.Context, from, to Holder) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	unlock, err := v.exclusive()
+	leave, err := v.enter()
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if err := v.fresh(true); err != nil {
-		return err
-	}
-	if err := v.firstHead(); err != nil {
-		return err
-	}
+	defer leave()
 	if err := v.tidy(ctx, from, to); err != nil {
 		return err
 	}

@@ -53,21 +53,36 @@ func (v *Vault) change(do, after func() error) error {
 	return nil
 }
 
+// enter begins a change: nobody else's is under way, here or in another process,
+// and what is known is what the file holds. leave ends it.
+func (v *Vault) enter() (leave func(), err error) {
+	v.mu.Lock()
+	unlock, err := v.exclusive()
+	if err != nil {
+		v.mu.Unlock()
+		return nil, err
+	}
+	leave = func() {
+		unlock()
+		v.mu.Unlock()
+	}
+	if err = v.fresh(true); err == nil {
+		err = v.firstHead()
+	}
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
 // write is one change of secrets: do changes rows and tells with set, or nil.
 func (v *Vault) write(do func() error) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	unlock, err := v.exclusive()
+	leave, err := v.enter()
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if err := v.fresh(true); err != nil {
-		return err
-	}
-	if err := v.firstHead(); err != nil {
-		return err
-	}
+	defer leave()
 	before, rows := v.counter, v.rows
 	v.rows = make(listing, len(rows)+1)
 	for n, d := range rows {

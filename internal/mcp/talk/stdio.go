@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 )
 
@@ -137,18 +137,5 @@ func Pollable(f *os.File) (*os.File, error) {
 	if info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return nil, fmt.Errorf("%w: a client is served over pipes", reeve.ErrUsage)
 	}
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	fd, derr := -1, error(nil)
-	if err := conn.Control(func(p uintptr) {
-		if fd, derr = syscall.Dup(int(p)); derr == nil {
-			syscall.CloseOnExec(fd)
-			derr = syscall.SetNonblock(fd, true)
-		}
-	}); err != nil || derr != nil {
-		return nil, fmt.Errorf("take over a stream: %w", errors.Join(err, derr))
-	}
-	return os.NewFile(uintptr(fd), "stream"), nil
+	return localsock.Pollable(f, "stream")
 }

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -41,31 +40,13 @@ type Dial func(ctx context.Context) (netguard.Conn, error)
 type Tool struct {
 	guard *netguard.Guard
 
-	mu   sync.Mutex
-	jobs map[string]func(Dial)
+	tool.Jobs[func(Dial)] // called once, when the invocation is allowed and recorded
 }
 
 var _ tool.Runner = (*Tool)(nil)
 
 // New returns the tool over a guard.
-func New(g *netguard.Guard) *Tool { return &Tool{guard: g, jobs: map[string]func(Dial){}} }
-
-// Give leaves what is called, once, when the invocation is allowed and
-// recorded; the returned function takes it back.
-func (t *Tool) Give(id string, open func(Dial)) (forget func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.jobs[id] = open
-	return func() { t.take(id) }
-}
-
-func (t *Tool) take(id string) func(Dial) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	open := t.jobs[id]
-	delete(t.jobs, id)
-	return open
-}
+func New(g *netguard.Guard) *Tool { return &Tool{guard: g} }
 
 // Spec describes the tool. It is of the class of what fetches an address, so
 // that rules on hosts speak of it and it may run in every mode that its rules
@@ -108,7 +89,7 @@ func (t *Tool) Effects(raw []byte, _ tool.Place) ([]reeve.Effect, error) {
 // only where it is public or a rule spells it with its port: that is the
 // policy's to say, and the guard is told so.
 func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
-	open := t.take(c.ID)
+	open := t.Take(c.ID)
 	if open == nil {
 		return tool.Failed("nothing was handed over for this connection; the proxy of reeve run asks for it")
 	}

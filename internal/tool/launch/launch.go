@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -51,30 +50,13 @@ type Job struct {
 type Tool struct {
 	wall jail.Wall
 
-	mu   sync.Mutex
-	jobs map[string]*Job
+	tool.Jobs[*Job]
 }
 
 var _ tool.Runner = (*Tool)(nil)
 
 // New returns the tool for one wall.
-func New(wall jail.Wall) *Tool { return &Tool{wall: wall, jobs: map[string]*Job{}} }
-
-// Give leaves the job for one invocation; the returned function takes it back.
-func (t *Tool) Give(id string, j *Job) (forget func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.jobs[id] = j
-	return func() { t.take(id) }
-}
-
-func (t *Tool) take(id string) *Job {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	j := t.jobs[id]
-	delete(t.jobs, id)
-	return j
-}
+func New(wall jail.Wall) *Tool { return &Tool{wall: wall} }
 
 // Args are the arguments that rules, questions and records see.
 type Args struct {
@@ -132,7 +114,7 @@ func machine(host string) string {
 // Run starts the job and returns when its whole tree is gone. The end of ctx
 // stops it.
 func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
-	j := t.take(c.ID)
+	j := t.Take(c.ID)
 	if j == nil {
 		return tool.Failed("nothing was handed over for this run; start it with reeve run")
 	}

@@ -11,7 +11,6 @@ package roster
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -40,30 +39,13 @@ type Args struct {
 
 // Tool changes settings. It is safe for concurrent use.
 type Tool struct {
-	mu   sync.Mutex
-	jobs map[string]Job
+	tool.Jobs[Job]
 }
 
 var _ tool.Runner = (*Tool)(nil)
 
 // New returns the tool.
-func New() *Tool { return &Tool{jobs: map[string]Job{}} }
-
-// Give leaves the act of one invocation; the returned function takes it back.
-func (t *Tool) Give(id string, j Job) (forget func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.jobs[id] = j
-	return func() { t.take(id) }
-}
-
-func (t *Tool) take(id string) Job {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	j := t.jobs[id]
-	delete(t.jobs, id)
-	return j
-}
+func New() *Tool { return &Tool{} }
 
 // Spec describes the tool.
 func (t *Tool) Spec() tool.Spec {
@@ -86,7 +68,7 @@ func (t *Tool) Effects(raw []byte, at tool.Place) ([]reeve.Effect, error) {
 
 // Run does what was given for the invocation.
 func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
-	job := t.take(c.ID)
+	job := t.Take(c.ID)
 	if job == nil {
 		return tool.Denied("the settings of MCP servers are changed with reeve mcp, and not by calling this tool")
 	}

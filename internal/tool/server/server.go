@@ -14,7 +14,6 @@ package server
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/tool"
@@ -54,31 +53,14 @@ type Job func(ctx context.Context, c tool.Call) reeve.Result
 type Tools struct {
 	known Known
 
-	mu   sync.Mutex
-	jobs map[string]Job
+	tool.Jobs[Job]
 }
 
 // New returns the tools of what is known.
-func New(known Known) *Tools { return &Tools{known: known, jobs: map[string]Job{}} }
+func New(known Known) *Tools { return &Tools{known: known} }
 
 // Name is the name of a tool as the kernel and rules have it.
 func Name(server, tool string) string { return "mcp__" + server + "__" + strings.ToLower(tool) }
-
-// Give leaves the act of one invocation; the returned function takes it back.
-func (t *Tools) Give(id string, j Job) (forget func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.jobs[id] = j
-	return func() { t.take(id) }
-}
-
-func (t *Tools) take(id string) Job {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	j := t.jobs[id]
-	delete(t.jobs, id)
-	return j
-}
 
 // Find describes the tool of that name, where its server is known to have it.
 func (t *Tools) Find(name string) (tool.Tool, bool) {
@@ -103,7 +85,7 @@ func (t *Tools) Find(name string) (tool.Tool, bool) {
 
 // hand carries out what was left for the invocation.
 func (t *Tools) hand(ctx context.Context, c tool.Call) reeve.Result {
-	j := t.take(c.ID)
+	j := t.Take(c.ID)
 	if j == nil {
 		return tool.Failed("nothing was handed over for this call; an MCP client makes it through reeve mcp serve")
 	}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -31,31 +30,13 @@ type Args struct {
 
 // Tool takes changes over.
 type Tool struct {
-	mu   sync.Mutex
-	jobs map[string]func() reeve.Result
+	tool.Jobs[func() reeve.Result] // does what the arguments say and nothing else
 }
 
 var _ tool.Runner = (*Tool)(nil)
 
 // New returns the tool.
-func New() *Tool { return &Tool{jobs: map[string]func() reeve.Result{}} }
-
-// Give leaves the hand for one invocation, which does what its arguments say
-// and nothing else; the returned function takes it back.
-func (t *Tool) Give(id string, hand func() reeve.Result) (forget func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.jobs[id] = hand
-	return func() { t.take(id) }
-}
-
-func (t *Tool) take(id string) func() reeve.Result {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	j := t.jobs[id]
-	delete(t.jobs, id)
-	return j
-}
+func New() *Tool { return &Tool{} }
 
 // Spec describes the tool.
 func (t *Tool) Spec() tool.Spec {
@@ -92,7 +73,7 @@ func (t *Tool) Effects(raw []byte, at tool.Place) ([]reeve.Effect, error) {
 
 // Run lets the hand act.
 func (t *Tool) Run(_ context.Context, c tool.Call) reeve.Result {
-	hand := t.take(c.ID)
+	hand := t.Take(c.ID)
 	if hand == nil {
 		return tool.Failed("nothing was handed over to be taken; use reeve sessions apply")
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/tool/secret"
 	"github.com/reeve-gate/reeve/internal/vault"
 	"github.com/reeve-gate/reeve/internal/vault/ref"
@@ -177,20 +177,10 @@ const streamLimit = 10 * time.Second
 
 // timed is a pipe with a deadline.
 func timed(f *os.File) (*os.File, error) {
-	conn, err := f.SyscallConn()
+	own, err := localsock.Pollable(f, "secret")
 	if err != nil {
 		return nil, err
 	}
-	fd, derr := -1, error(nil)
-	if err := conn.Control(func(p uintptr) {
-		if fd, derr = syscall.Dup(int(p)); derr == nil {
-			syscall.CloseOnExec(fd)
-			derr = syscall.SetNonblock(fd, true)
-		}
-	}); err != nil || derr != nil {
-		return nil, fmt.Errorf("take over a stream: %w", errors.Join(err, derr))
-	}
-	own := os.NewFile(uintptr(fd), "secret")
 	if err := own.SetDeadline(time.Now().Add(streamLimit)); err != nil {
 		own.Close()
 		return nil, fmt.Errorf("%w: a secret passes through a pipe: %v", reeve.ErrUsage, err)
