@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -83,12 +84,33 @@ func TestASessionsSocketServesOnlySoManyAtOnce(t *testing.T) {
 	}
 }
 
+// descriptors is how many the process has open, of the first thousand.
+func descriptors() int {
+	n := 0
+	for fd := range 1000 {
+		var st syscall.Stat_t
+		if syscall.Fstat(fd, &st) == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // TestServingGoesOnWhenDescriptorsWereUsedUp: the control socket outlives a
 // moment without a descriptor.
 func TestServingGoesOnWhenDescriptorsWereUsedUp(t *testing.T) {
 	path := serving(t, "")
-	if err := answered(dial(t, path)); err != nil {
+	before := descriptors()
+	c := dial(t, path)
+	if err := answered(c); err != nil {
 		t.Fatal(err)
+	}
+	c.Close()
+	for begin := time.Now(); descriptors() > before; { // the server closes its end after the answer
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the server keeps a descriptor of a connection that has ended")
+		}
+		runtime.Gosched()
 	}
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
@@ -121,7 +143,7 @@ func TestServingGoesOnWhenDescriptorsWereUsedUp(t *testing.T) {
 	last := len(taken) - 1
 	syscall.Close(taken[last]) // for the client; the server finds none
 	taken = taken[:last]
-	c := dial(t, path)
+	c = dial(t, path)
 	b, err := wire.Encode(wire.Request{Hello: wire.Hello{Proto: -1}})
 	if err != nil {
 		t.Fatal(err)

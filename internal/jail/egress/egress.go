@@ -138,8 +138,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) {
 		select {
 		case room <- struct{}{}:
 		default:
-			c.Close()
 			s.Gate.Fault(ctx, Asked{}, fmt.Sprintf("more than %d connections at once", s.Limits.Conns))
+			c.Close()
 			continue
 		}
 		conns.Go(func() {
