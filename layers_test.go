@@ -184,6 +184,8 @@ ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
 ingress/install  part        : late reeve durable jsonc ingress/codex
 ingress/roster              : reeve config durable redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install ingress/cmdline
+ingress/cell     part       : redact
+ingress/record              : reeve audit audit/chain ingress/cell ingress/cmdline
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
 testuser         exec test  :

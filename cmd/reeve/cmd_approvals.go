@@ -8,6 +8,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func approvalsLs(env *cmdEnv, c *client.Client, args []string) int {
 		writeQuestion(env.Stdout, q)
 	}
 	for _, g := range a.Grants {
-		fmt.Fprintf(env.Stdout, "standing %s  %s %s  (session %s, since %s)\n", g.ID, g.Tool, cell(g.Preview, 0), g.Session, short(g.Since))
+		fmt.Fprintf(env.Stdout, "standing %s  %s %s  (session %s, since %s)\n", g.ID, g.Tool, cell.Of(g.Preview, 0), g.Session, short(g.Since))
 	}
 	if len(a.Questions)+len(a.Grants) == 0 {
 		fmt.Fprintln(env.Stderr, "nothing is waiting for an answer")
@@ -88,7 +89,7 @@ func approvalsAllow(env *cmdEnv, c *client.Client, args []string) int {
 		if s.Rule = q.Suggest; s.Rule == "" {
 			return usage(env, "this question suggests no rule; allow it once, or write a rule yourself")
 		}
-		fmt.Fprintf(env.Stderr, "saving the rule %s\n", cell(s.Rule, 0))
+		fmt.Fprintf(env.Stderr, "saving the rule %s\n", cell.Of(s.Rule, 0))
 	}
 	if err := c.Settle(context.Background(), s); err != nil {
 		return fail(env, err)

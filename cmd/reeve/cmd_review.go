@@ -11,6 +11,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/client"
+	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -156,7 +157,7 @@ func showReview(env *cmdEnv, c *client.Client, w wire.Review, out io.Writer) (wi
 	if len(w.Paths) == 0 {
 		fmt.Fprintln(out, "=== in all: "+told.Summary)
 		for _, line := range told.Git {
-			fmt.Fprintln(out, "=== "+cell(line, 0))
+			fmt.Fprintln(out, "=== "+cell.Of(line, 0))
 		}
 	}
 	return told, nil
@@ -185,10 +186,10 @@ func piped(out io.Writer, say func(to *os.File) error) error {
 
 func writeApplied(w io.Writer, done wire.Applied, ref string) {
 	for _, line := range done.Taken {
-		fmt.Fprintln(w, "taken    "+cell(line, 0))
+		fmt.Fprintln(w, "taken    "+cell.Of(line, 0))
 	}
 	for _, line := range done.Refused {
-		fmt.Fprintln(w, "refused  "+cell(line, 0))
+		fmt.Fprintln(w, "refused  "+cell.Of(line, 0))
 	}
 	if done.More > 0 {
 		fmt.Fprintf(w, "and %d more\n", done.More)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/secrets"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -100,7 +101,7 @@ func runWith(env *cmdEnv, name string, args []string) int {
 func writeReceipt(w io.Writer, receipt []string) {
 	lead := "reeve: "
 	for _, line := range receipt {
-		fmt.Fprintln(w, lead+cell(line, 0))
+		fmt.Fprintln(w, lead+cell.Of(line, 0))
 		lead = "       "
 	}
 }

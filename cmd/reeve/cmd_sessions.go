@@ -17,6 +17,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/attach"
+	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/scroll"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -67,8 +68,8 @@ func sessionsLs(env *cmdEnv, c *client.Client, args []string) int {
 		return reeve.ExitOK
 	}
 	for _, s := range ss {
-		fmt.Fprintf(env.Stdout, "%s  %-12s %-10s %-8s %-8s %-9s %s  %s  %s\n", s.ID, state(s), cell(s.Name, 10), s.Client, s.Mode, s.Profile,
-			s.Started.Local().Format("2006-01-02 15:04"), cell(s.Workspace, 0), cell(s.Command, 60))
+		fmt.Fprintf(env.Stdout, "%s  %-12s %-10s %-8s %-8s %-9s %s  %s  %s\n", s.ID, state(s), cell.Of(s.Name, 10), s.Client, s.Mode, s.Profile,
+			s.Started.Local().Format("2006-01-02 15:04"), cell.Of(s.Workspace, 0), cell.Of(s.Command, 60))
 	}
 	return reeve.ExitOK
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/ingress/filter"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
+	"github.com/reeve-gate/reeve/internal/ingress/record"
 	"github.com/reeve-gate/reeve/internal/ingress/roster"
 	"github.com/reeve-gate/reeve/internal/ingress/secrets"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
@@ -59,7 +60,7 @@ func commands() []command {
 		{name: "vault", run: cmdVault, summary: "Keep secrets and pass them on by reference.",
 			usage: secrets.Usage, help: secrets.Help},
 		{name: "audit", run: cmdAudit, summary: "Read and verify the record.",
-			usage: auditUsage, help: auditHelp},
+			usage: record.Usage, help: record.Help},
 		{name: "redact", run: cmdRedact, summary: "Mask the secrets in a text.",
 			usage: filter.Usage, help: filter.Help},
 		{name: "sessions", run: cmdSessions, summary: "List, show, stop and resume sessions.",

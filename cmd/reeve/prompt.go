@@ -11,6 +11,7 @@ import (
 
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/approval"
+	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -76,7 +77,7 @@ func (p *prompter) ask(q approval.Question) {
 // where a caller's text has several lines, the others stand behind a bar: none
 // passes for a part of the question.
 func writeQuestion(w io.Writer, q approval.Question) {
-	fmt.Fprintf(w, "\nreeve asks for %s\n", cell(string(q.Actor), 0))
+	fmt.Fprintf(w, "\nreeve asks for %s\n", cell.Of(string(q.Actor), 0))
 	for _, l := range []struct{ label, text string }{
 		{"does", q.Operation}, {"why", q.Reason}, {"reach", q.Scope}, {"risk", q.Risk},
 		{"in", q.Workspace}, {"call", q.Tool + " " + q.Preview}, {"until", short(q.Expires)},
