@@ -188,6 +188,8 @@ ingress/cell     part       : redact
 ingress/record              : reeve audit audit/chain ingress/cell ingress/cmdline
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
+boundary                    : reeve config durable ingress/layout jail jail/bwrap jail/keeper jail/landlock jail/native jail/probe jail/seatbelt policy/layers session
+
 testuser         exec test  :
 sshdtest         net exec test :
 mcptest          test       : mcp/message

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/jail"
@@ -57,7 +58,7 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, err)
 	}
-	walls, err := daemon.Walls(conf.Sandbox.Engine)
+	walls, err := boundary.Walls(conf.Sandbox.Engine)
 	if err != nil {
 		return fail(env, err)
 	}

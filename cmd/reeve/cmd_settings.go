@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/config"
-	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -97,7 +97,7 @@ func cmdConfig(env *cmdEnv, args []string) int {
 // explainSandbox prints the profiles of the boundary, and the hosts that they
 // reach by themselves.
 func explainSandbox(env *cmdEnv, c *config.Config, home string, asJSON bool) int {
-	own, err := daemon.Profiles(c, home)
+	own, err := boundary.Profiles(c, home)
 	if err != nil {
 		return fail(env, err)
 	}

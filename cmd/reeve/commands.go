@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve"
-	"github.com/reeve-gate/reeve/internal/daemon"
+	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/ingress/filter"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/record"
@@ -78,7 +78,7 @@ func commands() []command {
 		{name: "version", run: cmdVersion, summary: "Print the version.", usage: "reeve version", help: "One line."},
 		{name: "__daemon", run: cmdDaemon, hidden: true},
 		{name: layout.Way, run: cmdWay, hidden: true},
-		{name: keeper.Command, run: func(*cmdEnv, []string) int { return daemon.Keep() }, hidden: true},
+		{name: keeper.Command, run: func(*cmdEnv, []string) int { return boundary.Keep() }, hidden: true},
 		{name: landlock.Command, run: func(*cmdEnv, []string) int { return landlock.Main() }, hidden: true},
 		{name: probe.Command, run: func(_ *cmdEnv, args []string) int { return probe.Main(args) }, hidden: true},
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/approval"
 	"github.com/reeve-gate/reeve/internal/audit"
+	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/api"
@@ -78,7 +79,7 @@ type Daemon struct {
 	layers   *layers.Layers
 	disk     *safepath.Disk
 	wall     jail.Wall
-	boundary *boundary
+	boundary *boundary.Wall
 	tools    *toolbox
 	gateway  *gateway
 	kernel   *kernel.Kernel
@@ -196,12 +197,12 @@ func open(opt Options) (*Daemon, error) {
 	d.layers = layers.New(opt.Paths.Config, d.trust.Has)
 	d.disk = safepath.NewDisk(safepath.Options{Home: opt.Paths.Home, State: own(opt.Paths)})
 	if d.wall = opt.Wall; d.wall == nil {
-		if d.wall, err = walls(d.conf, opt.Paths); err != nil {
+		if d.wall, err = boundary.Of(d.conf, opt.Paths.State); err != nil {
 			d.log.Close()
 			return nil, err
 		}
 	}
-	d.boundary = &boundary{Wall: d.wall}
+	d.boundary = &boundary.Wall{Wall: d.wall}
 	if err := d.wire(); err != nil {
 		d.log.Close()
 		return nil, err
@@ -212,7 +213,7 @@ func open(opt Options) (*Daemon, error) {
 
 // wire joins the rooms to the kernel and the kernel to the doors.
 func (d *Daemon) wire() error {
-	profiles, err := Profiles(d.conf, d.opt.Paths.Home)
+	profiles, err := boundary.Profiles(d.conf, d.opt.Paths.Home)
 	if err != nil {
 		return err
 	}
@@ -242,7 +243,7 @@ func (d *Daemon) wire() error {
 	d.runs = &rundoor.Door{
 		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
 		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
-			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: limits(d.conf), Profiles: profiles, Program: d.exe},
+			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: boundary.Limits(d.conf), Profiles: profiles, Program: d.exe},
 		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: layers.BadHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
 		Folder: d.store.Dir, Vault: d.vault, Clean: d.clean.Text, Secrets: d.clean.Secrets, Log: d.logf,
@@ -307,7 +308,7 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	var accepting sync.WaitGroup
 	accepting.Go(func() { d.api.Serve(work, l, "") })
 	tell("ok")
-	go d.boundary.state() // tried now, so that the first call need not wait
+	go d.boundary.State() // tried now, so that the first call need not wait
 	fmt.Fprintf(d.opt.Log, "%s serving %s, build %s, audit %s\n", time.Now().UTC().Format(time.RFC3339), d.socket, d.opt.Build, d.auditState())
 	select {
 	case <-ctx.Done():

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/ingress/mcp"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/egress"
@@ -67,7 +68,7 @@ func newGateway(d *Daemon) (*gateway, error) {
 	p := d.opt.Paths
 	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: slices.Concat([]string{server.Start}, foreign.Names("claude"), foreign.Names("codex"))}
 	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
-		Limits: limits(d.conf), Show: cleaned{d.clean}.Show, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
+		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/host"
@@ -26,7 +27,7 @@ type hands struct {
 
 // Output runs argv to its end and keeps the tail of its streams.
 func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []string, wall time.Duration) (jail.Captured, error) {
-	limits := limits(h.conf)
+	limits := boundary.Limits(h.conf)
 	limits.Wall = wall
 	if !c.Contained {
 		plan := jail.Plan{Profile: "host", Workspace: c.Place.Workspace, Dir: dir, Env: append(h.hostEnv(), env...)}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit"
@@ -14,8 +12,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/flow"
 	"github.com/reeve-gate/reeve/internal/ingress/args"
 	"github.com/reeve-gate/reeve/internal/jail"
-	"github.com/reeve-gate/reeve/internal/jail/keeper"
-	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/netguard"
 	"github.com/reeve-gate/reeve/internal/redact"
@@ -33,68 +29,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool/shell"
 	"github.com/reeve-gate/reeve/internal/tool/takeover"
 )
-
-// walls is the boundary of this machine, tried before it is trusted.
-func walls(c *config.Config, p config.Paths) (jail.Wall, error) {
-	all, err := Walls(c.Sandbox.Engine)
-	if err != nil {
-		return nil, err
-	}
-	return probe.Among(all, p.State), nil
-}
-
-// Keep is the process that keeps one session (see jail/keeper). It knows every
-// wall by its name; which one is ready was settled by the daemon.
-func Keep() int {
-	return keeper.Main(func(name string) (jail.Wall, error) {
-		all, err := Walls(name)
-		if err == nil && (len(all) != 1 || all[0].Name() != name) {
-			err = fmt.Errorf("%w: %q is no wall by its name", reeve.ErrBoundary, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return all[0], nil
-	})
-}
-
-// limits are the configured bounds of every run; config has checked them.
-func limits(c *config.Config) jail.Limits {
-	memory, processes, processors, _ := config.Limits(c.Sandbox.Memory, c.Sandbox.Processes, c.Sandbox.Processors)
-	return jail.Limits{Memory: memory, Processes: processes, Processors: processors}
-}
-
-// readyFor is how long an answer about the boundary is taken as it was: a
-// decision does not look at the disk for it each time, and whatever starts
-// behind the wall is checked by the wall itself.
-const readyFor = 5 * time.Second
-
-// boundary is the wall, and remembers its state for a moment.
-type boundary struct {
-	jail.Wall
-	mu  sync.Mutex // guards what follows
-	was reeve.Sandbox
-	at  time.Time
-}
-
-// Ready asks the wall itself. What it says now is the state from now on: a run
-// that was told ready is not judged by an older answer.
-func (b *boundary) Ready(ctx context.Context) jail.Readiness {
-	r := b.Wall.Ready(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.was, b.at = r.State, time.Now()
-	return r
-}
-
-func (b *boundary) state() reeve.Sandbox {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now := time.Now(); b.at.IsZero() || now.Sub(b.at) > readyFor {
-		b.was, b.at = b.Wall.Ready(context.Background()).State, now
-	}
-	return b.was
-}
 
 // toolbox is every tool there is: our own, those of the clients we know, and
 // for a client's tool that we do not know one of unknown effect.
@@ -202,7 +136,7 @@ func (s sessions) Find(id string) (kernel.Session, error) {
 		return kernel.Session{}, fmt.Errorf("the hosts of session %s: %w", id, err)
 	}
 	k := kernel.Session{ID: one.ID, Workspace: one.Workspace, Home: s.d.opt.Paths.Home, Profile: one.Profile, Mode: one.Mode,
-		Sandbox: s.d.boundary.state(), Parent: one.Parent, Policy: set, OnlyWhy: one.OnlyWhy}
+		Sandbox: s.d.boundary.State(), Parent: one.Parent, Policy: set, OnlyWhy: one.OnlyWhy}
 	if one.Host != "" {
 		k.Sandbox = reeve.SandboxReady // that of the other machine, without which nothing starts there
 	}
