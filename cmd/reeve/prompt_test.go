@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/go-json-experiment/json"
 
+	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/approval"
 )
 
@@ -95,6 +97,25 @@ func TestAlwaysAtTheTerminalCoversTheExactCall(t *testing.T) {
 	}
 	if shown, code := in.terminal(t, "n\n", "exec", "--as", "agent:a", "write_file", `{"path":"a.txt","content":"y"}`); code == 0 {
 		t.Errorf("another call was covered: %s", shown)
+	}
+}
+
+// TestEveryToolDeclaresItsTier: none stands at the zero value, which never
+// runs.
+func TestEveryToolDeclaresItsTier(t *testing.T) {
+	in := newRig(t, "")
+	out := in.run(t, nil, "tools", "ls", "--json")
+	var all []struct {
+		Name string `json:"name"`
+		Tier string `json:"tier"`
+	}
+	if err := json.Unmarshal(out, &all); err != nil || len(all) < 50 {
+		t.Fatalf("%d tools, %v:\n%s", len(all), err, out)
+	}
+	for _, one := range all {
+		if tier, err := reeve.ParseTier(one.Tier); err != nil || tier == reeve.TierDenied {
+			t.Errorf("%s: tier %q, %v", one.Name, one.Tier, err)
+		}
 	}
 }
 
