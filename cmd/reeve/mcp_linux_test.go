@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,6 +57,13 @@ func (d *desk) client(args ...string) *mcpClient {
 }
 
 func (d *desk) clientBy(argv ...string) *mcpClient {
+	d.t.Helper()
+	// What starts the gateway is an agent's, and this test is the person's too.
+	return d.clientAs(append([]string{"timeout", "1h"}, argv...)...)
+}
+
+// clientAs is clientBy where this test itself is the client.
+func (d *desk) clientAs(argv ...string) *mcpClient {
 	d.t.Helper()
 	c := &mcpClient{t: d.t, got: map[string]chan message.Message{}, done: make(chan error, 1), cmd: exec.Command(argv[0], argv[1:]...)}
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = d.work, d.env, os.Stderr
@@ -110,10 +118,12 @@ func (c *mcpClient) end() {
 		}
 		c.done <- nil
 	case <-time.After(patience):
-		c.cmd.Process.Kill()
+		c.kill()
 		c.t.Error("reeve mcp serve does not end")
 	}
 }
+
+func (c *mcpClient) kill() { syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }
 
 func (c *mcpClient) start(method, params string) <-chan message.Message {
 	c.mu.Lock()
@@ -223,6 +233,28 @@ func TestACallThatIsAskedWaitsForAPerson(t *testing.T) {
 	ch = c.start("tools/call", `{"name":"legacy__touch","arguments":{"x":1}}`)
 	d.reeve("approvals", "deny", d.question().ID, "--word", "not today")
 	has(t, "the denied call", shownText(c.wait(ch)), "not today", "Do not try it again")
+}
+
+// TestAClientOfTheGatewayAnswersNothingForItsPerson: here this test itself is the
+// agent's program.
+func TestAClientOfTheGatewayAnswersNothingForItsPerson(t *testing.T) {
+	d := gateway(t, ``, "legacy")
+	c := d.clientAs(d.bin, "mcp", "serve")
+	c.start("tools/call", `{"name":"legacy__touch","arguments":{}}`)
+	q := d.question()
+	for _, args := range [][]string{{"approvals", "allow", q.ID}, {"mcp", "trust", "legacy", "--yes"}, {"mcp", "trust", "legacy", "touch", "--as", "read"},
+		{"mcp", "add", "other", "--", "/bin/true"}, {"mcp", "disable", "legacy"}, {"mcp", "rm", "legacy"}, {"down"}} {
+		if out, err := d.person(d.bin, args...); err == nil || !strings.Contains(err.Error(), "was started by an agent") {
+			t.Errorf("reeve %q: %v, %s", args, err, out)
+		}
+	}
+	if _, err := d.person("timeout", "1m", d.bin, "approvals", "allow", q.ID); err == nil {
+		t.Error("a program that the client started says yes")
+	}
+	c.cmd.Process.Kill()
+	<-c.done
+	c.done <- nil
+	syscall.Kill(d.daemon(), syscall.SIGTERM) // it takes nothing from this process any more
 }
 
 // TestAServerThatMisbehavesHarmsItsOwnCallsOnly.
@@ -385,7 +417,7 @@ func TestNothingIsLeftOfServersWhoseClientHasGone(t *testing.T) {
 		if how == "closes" {
 			c.end()
 		} else {
-			c.cmd.Process.Kill()
+			c.kill()
 			<-c.done
 			c.done <- nil
 		}

@@ -331,7 +331,12 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		s.Governed.Saw(peer, inSession != "", req)
 		serve(out, req, func(h wire.Hook) (wire.Hooked, error) { return s.Hook.Hook(ctx, h, inSession), nil })
 	case wire.MethodMCP:
-		serve(out, req, func(m wire.MCP) (struct{}, error) { return struct{}{}, s.MCP.Serve(ctx, m, files, inSession) })
+		serve(out, req, func(m wire.MCP) (struct{}, error) {
+			if inSession == "" && !m.HTTP { // who reaches HTTP is not known
+				s.Governed.Serves(peer)
+			}
+			return struct{}{}, s.MCP.Serve(ctx, m, files, inSession)
+		})
 	case wire.MethodPending:
 		out.end(wire.Approvals{Questions: s.Broker.Questions(), Grants: s.Broker.Grants()}, nil)
 	case wire.MethodSettle:

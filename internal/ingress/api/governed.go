@@ -15,10 +15,11 @@ import (
 
 // Governed knows the processes that agents run in. The zero value knows none.
 //
-// A process that called a hook is known for as long as the daemon lives. A
-// daemon that begins anew knows from its sessions which clients have called,
+// A process that called a hook, or has the gateway serve it, is known for as long
+// as the daemon lives. A daemon that begins anew knows from its sessions which clients have called,
 // and takes every process of such a client for an agent's until it has called
-// again: an agent gains nothing by ending the daemon.
+// again: an agent with a hook gains nothing by ending the daemon. Which program a
+// client of the gateway alone is, is not known until it starts that again.
 type Governed struct {
 	mu    sync.Mutex
 	procs map[localsock.Process]bool // whether it runs inside a boundary
@@ -201,6 +202,31 @@ func (g *Governed) Saw(peer localsock.Peer, inside bool, req *wire.Request) {
 		pid = parent
 	}
 }
+
+// Serves marks the client of the gateway that the peer serves: the process that
+// started it, and what is behind that where it is a shell's script. A person
+// who starts it at a shell of their own is no client, and a manager of services
+// starts a person's things too.
+func (g *Governed) Serves(peer localsock.Peer) {
+	_, pid, _, err := localsock.Look(peer.PID)
+	for depth := 0; err == nil && pid > 1 && depth < 32; depth++ {
+		first, manager := takesOver(pid)
+		_, parent, name, lerr := localsock.Look(pid)
+		leader, terminal, serr := localsock.Seat(pid)
+		typed := shells[strings.TrimPrefix(name, "-")]
+		if first || manager || lerr != nil || serr == nil && typed && terminal && leader == pid {
+			return
+		}
+		g.Add(pid, false)
+		if !typed {
+			return
+		}
+		pid = parent
+	}
+}
+
+// shells are the programs at which a person types.
+var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "fish": true, "dash": true, "ash": true, "ksh": true, "tcsh": true, "csh": true, "nu": true, "elvish": true, "xonsh": true, "pwsh": true}
 
 // isClient reports whether a process runs the client: by the name of its
 // program, or of the script that an interpreter runs.

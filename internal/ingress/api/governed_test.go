@@ -156,3 +156,48 @@ func TestWhileAnAgentRunsAPersonSaysYesAtATerminal(t *testing.T) {
 		t.Errorf("no client's hook was ever answered: %v", err)
 	}
 }
+
+// TestAClientOfTheGatewayCannotActForItsPerson: what starts reeve mcp serve is
+// an agent's program, whether or not it has a hook.
+func TestAClientOfTheGatewayCannotActForItsPerson(t *testing.T) {
+	for what, script := range map[string]string{
+		"itself":              `sh -c 'echo $$; exec sleep 100' &`,
+		"a script of its own": `sh -c 'sh -c "echo \$\$; exec sleep 100"; :' &`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			var g Governed
+			serve := agentRuns(t, fmt.Sprintf("client%d", os.Getpid()), script)
+			_, shell, _, err := localsock.Look(serve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Serves(localsock.Peer{UID: os.Getuid(), PID: serve})
+			for of, pid := range map[string]int{"what it starts": serve, "the client": shell} {
+				if err := g.Person(localsock.Peer{UID: os.Getuid(), PID: pid}, nil); !errors.Is(err, reeve.ErrPresence) {
+					t.Errorf("%s may act for a person: %v", of, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAPersonWhoStartsTheGatewayAtAShellStaysAPerson(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "sleep 100 & echo $!; read x; kill $!")
+	master, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { fmt.Fprintln(master); cmd.Wait(); master.Close() })
+	line, err := bufio.NewReader(master).ReadString('\n')
+	serve, _ := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || serve == 0 {
+		t.Fatalf("%q was printed: %v", line, err)
+	}
+	var g Governed
+	g.Serves(localsock.Peer{UID: os.Getuid(), PID: serve})
+	for _, pid := range []int{serve, cmd.Process.Pid, os.Getpid()} {
+		if err := g.Person(localsock.Peer{UID: os.Getuid(), PID: pid}, nil); err != nil {
+			t.Errorf("process %d: %v", pid, err)
+		}
+	}
+}
