@@ -473,6 +473,7 @@ type Inspected struct {
 type Roster struct {
 	Servers []Inspected `json:"servers"`
 	Notes   []string    `json:"notes,omitzero"`
+	Unasked string      `json:"unasked,omitzero"` // why the server could not be asked what it offers
 }
 
 // Vault is what a person does with the vault. What is secret travels on the one
@@ -529,6 +530,7 @@ type Offered struct {
 	Held     string   `json:"held,omitzero"`
 	Findings []string `json:"findings,omitzero"`
 	Diff     []string `json:"diff,omitzero"`
+	Words    []string `json:"words,omitzero"` // what the definition says, a line for each value; none where Diff tells
 }
 
 // Session is one line of reeve sessions ls.

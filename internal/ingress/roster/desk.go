@@ -73,7 +73,7 @@ func usage(d *Desk, format string, args ...any) int {
 }
 
 func fail(d *Desk, err error) int {
-	fmt.Fprintf(d.Stderr, "reeve: %v\n", err)
+	fmt.Fprintf(d.Stderr, "reeve: %s\n", redact.Visible(err.Error()))
 	return d.Exit(err)
 }
 

@@ -92,8 +92,10 @@ func foundServers(d *Desk, c *clients.Client, named []string) ([]clients.Found, 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Path, err)
 		}
-		if len(found) > 0 {
-			fmt.Fprintf(d.Stderr, "%s\n", p.Path)
+		if len(found) > 0 && p.Project {
+			fmt.Fprintf(d.Stderr, "%s, of this project and perhaps written by others\n", barred(p.Path))
+		} else if len(found) > 0 {
+			fmt.Fprintf(d.Stderr, "%s\n", barred(p.Path))
 		}
 		all = append(all, found...)
 	}

@@ -181,7 +181,7 @@ func (m *moving) file(path string, own *clients.Own) error {
 	if err := f.Save(text, true); err != nil {
 		return err
 	}
-	fmt.Fprintf(m.desk.Stderr, "%d servers of %s are behind the gate; every tool of them asks until you trust it: reeve mcp trust NAME\n", len(add), f.Path)
+	fmt.Fprintf(m.desk.Stderr, "behind the gate now: %s of %s; every tool asks until you trust it: reeve mcp trust NAME\n", counted(len(add), "server"), f.Path)
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (m *moving) addAll(add []clients.Found) error {
 		return nil
 	}
 	if !m.yes {
-		if code := confirm(m.desk, fmt.Sprintf("Move %d servers behind the gate?", len(add))); code != reeve.ExitOK {
+		if code := confirm(m.desk, fmt.Sprintf("Move %s behind the gate?", counted(len(add), "server"))); code != reeve.ExitOK {
 			return fmt.Errorf("%w: nothing was changed", reeve.ErrNeedsPerson)
 		}
 	}
@@ -228,6 +228,13 @@ func (m *moving) addAll(add []clients.Found) error {
 		}
 	}
 	return nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func digestOf(b []byte) string {

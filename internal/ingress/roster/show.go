@@ -12,7 +12,8 @@ import (
 
 // writeInspected shows a server in words. What is the server's own text stands
 // behind a bar where it has several lines, so that none of it passes for ours.
-func writeInspected(w io.Writer, s *wire.Inspected) {
+// all shows the words of each definition, also of those that were accepted.
+func writeInspected(w io.Writer, s *wire.Inspected, all bool) {
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(w, "  %-9s %s\n", label, barred(fmt.Sprintf(format, args...)))
 	}
@@ -47,7 +48,7 @@ func writeInspected(w io.Writer, s *wire.Inspected) {
 	for _, n := range s.Notes {
 		line("note", "%s", n)
 	}
-	writeItems(w, s)
+	writeItems(w, s, all)
 }
 
 func sees(s *wire.Inspected) string {
@@ -96,7 +97,7 @@ func trustOf(s *wire.Inspected) string {
 	return "not trusted; seen " + when + ", every tool asks"
 }
 
-func writeItems(w io.Writer, s *wire.Inspected) {
+func writeItems(w io.Writer, s *wire.Inspected, all bool) {
 	for _, it := range s.Items {
 		name := it.Kind + " " + it.Name
 		if it.Name == "" {
@@ -118,6 +119,11 @@ func writeItems(w io.Writer, s *wire.Inspected) {
 		}
 		for _, f := range it.Findings {
 			fmt.Fprintf(w, "    found: %s\n", barred(f))
+		}
+		if all || !it.Trusted {
+			for _, t := range it.Words {
+				fmt.Fprintf(w, "    %s\n", barred(t))
+			}
 		}
 		for _, d := range it.Diff {
 			fmt.Fprintf(w, "    | %s\n", barred(d))

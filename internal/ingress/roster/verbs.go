@@ -2,6 +2,7 @@ package roster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -181,7 +182,7 @@ func encoded(e *servers.Entry) jsontext.Value {
 // unverified reports whether a person is to be asked about a server's
 // publisher (G26).
 func unverified(e *servers.Entry) bool {
-	l := packages.Of(e.Command, e.Args)
+	l := packages.Of(e.Command, e.Args).Given(e.Env)
 	return e.Command != "" && l.Publisher() == packages.Unverified
 }
 
@@ -193,14 +194,35 @@ func describe(d *Desk, name string, e *servers.Entry) {
 		fmt.Fprintf(d.Stderr, "  address: %s\n", barred(r.Text(e.URL)))
 	} else {
 		fmt.Fprintf(d.Stderr, "  command: %s\n", barred(r.Text(words(append([]string{e.Command}, e.Args...)))))
-		l := packages.Of(e.Command, e.Args)
+		l := packages.Of(e.Command, e.Args).Given(e.Env)
 		for _, line := range l.Tell(nil) {
 			fmt.Fprintf(d.Stderr, "  %s\n", barred(line))
 		}
 	}
+	for _, line := range given(name, e) {
+		fmt.Fprintf(d.Stderr, "  %s\n", barred(line))
+	}
 	for _, s := range plainSecrets(e) {
 		fmt.Fprintf(d.Stderr, "  secret: %s holds one in plain text; keep it with reeve vault set SERVICE/KEY, and write reeve://SERVICE/KEY there\n", barred(s))
 	}
+}
+
+// given names what a server would be handed: variables and headers, and what of
+// the person's stands behind them. No value is told.
+func given(name string, e *servers.Entry) []string {
+	var lines []string
+	say := func(label string, names []string) {
+		if len(names) > 0 {
+			lines = append(lines, label+": "+strings.Join(names, " "))
+		}
+	}
+	say("variables", sortedKeys(e.Env))
+	say("headers", sortedKeys(e.Headers))
+	if s, err := e.Check(name); err == nil {
+		say("is given, of the daemon's environment", s.References())
+		say("is given, of the vault", s.Secrets())
+	}
+	return lines
 }
 
 // words is a command line as a person would read it.
@@ -330,10 +352,14 @@ func mcpList(d *Desk, args []string) int {
 		}
 		fmt.Fprintf(d.Stdout, "%-20s %-9s %-22s %s\n", s.Server, standingOf(&s), heldOf(&s), barred(where))
 	}
-	for _, n := range all.Notes {
-		fmt.Fprintf(d.Stderr, "reeve: %s\n", n)
-	}
+	tellNotes(d, all.Notes)
 	return reeve.ExitOK
+}
+
+func tellNotes(d *Desk, notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(d.Stderr, "reeve: %s\n", barred(n))
+	}
 }
 
 // standingOf is how a server stands, in one word.
@@ -365,25 +391,27 @@ func heldOf(s *wire.Inspected) string {
 	case s.Offered.IsZero():
 		return "never asked"
 	case held > 0:
-		return fmt.Sprintf("%d tools, %d held", tools, held)
+		return fmt.Sprintf("%s, %d held", counted(tools, "tool"), held)
 	}
-	return fmt.Sprintf("%d tools", tools)
+	return counted(tools, "tool")
 }
 
-// inspected asks what is known of one server.
-func inspected(d *Desk, server string, ask bool) (*wire.Inspected, error) {
+// inspected asks what is known of one server. unasked says why it could not be
+// asked what it offers now, where it was to be; what was heard before is told.
+func inspected(d *Desk, server string, ask bool) (s *wire.Inspected, unasked error, err error) {
 	c, err := d.Client()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := c.Inspect(context.Background(), wire.Inspect{Server: server, Ask: ask, Dir: d.Dir})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, n := range all.Notes {
-		fmt.Fprintf(d.Stderr, "reeve: %s\n", n)
+	tellNotes(d, all.Notes)
+	if all.Unasked != "" {
+		unasked = fmt.Errorf("server %s could not be asked: %s", server, barred(all.Unasked))
 	}
-	return &all.Servers[0], nil
+	return &all.Servers[0], unasked, nil
 }
 
 func mcpInspect(d *Desk, args []string) int {
@@ -397,14 +425,17 @@ func mcpInspect(d *Desk, args []string) int {
 	if len(operands) != 1 {
 		return usage(d, "mcp inspect takes one server; reeve mcp ls lists them")
 	}
-	s, err := inspected(d, operands[0], !*offline)
+	s, unasked, err := inspected(d, operands[0], !*offline)
 	if err != nil {
 		return fail(d, err)
 	}
 	if *asJSON {
 		printJSON(d.Stdout, s)
 	} else {
-		writeInspected(d.Stdout, s)
+		writeInspected(d.Stdout, s, true)
+	}
+	if unasked != nil {
+		return fail(d, unasked)
 	}
 	return reeve.ExitOK
 }
@@ -420,6 +451,8 @@ func mcpTrust(d *Desk, args []string) int {
 	switch {
 	case len(operands) == 0:
 		return usage(d, "mcp trust takes a server, and perhaps tools of it; reeve mcp ls lists the servers")
+	case *as != "" && !slices.Contains([]string{"read", "write", "destructive", "denied", "unset"}, *as):
+		return usage(d, "mcp trust --as takes read, write, destructive, denied or unset")
 	case *as != "" && len(operands) == 1:
 		return usage(d, "mcp trust --as takes tools; reeve mcp inspect %s lists them", operands[0])
 	}
@@ -427,12 +460,12 @@ func mcpTrust(d *Desk, args []string) int {
 	if *as != "" {
 		return sayOf(d, server, only, *as)
 	}
-	s, err := inspected(d, server, true)
-	if err != nil {
+	s, unasked, err := inspected(d, server, true)
+	switch {
+	case err != nil:
 		return fail(d, err)
-	}
-	if s.Offered.IsZero() {
-		return fail(d, fmt.Errorf("%w: nobody has heard what server %s offers, so that there is nothing to trust", reeve.ErrNotFound, server))
+	case unasked != nil:
+		return fail(d, fmt.Errorf("%w; nothing was trusted", unasked))
 	}
 	for _, name := range only {
 		if !slices.ContainsFunc(s.Items, func(it wire.Offered) bool { return it.Name == name }) {
@@ -443,7 +476,7 @@ func mcpTrust(d *Desk, args []string) int {
 		fmt.Fprintf(d.Stderr, "server %s is trusted as it is already\n", server)
 		return reeve.ExitOK
 	}
-	writeInspected(d.Stderr, s)
+	writeInspected(d.Stderr, s, false)
 	if !*yes {
 		what := "server " + server
 		if len(only) > 0 {
@@ -460,9 +493,23 @@ func mcpTrust(d *Desk, args []string) int {
 	return reeve.ExitOK
 }
 
+// sayOf says what tools are. The server is asked first where nobody has heard
+// what it offers, so that no word is kept for a tool that is not there.
 func sayOf(d *Desk, server string, tools []string, class string) int {
 	if class == "unset" {
 		class = ""
+	}
+	s, unasked, err := inspected(d, server, false)
+	if err == nil && s.Offered.IsZero() && class != "" {
+		s, unasked, err = inspected(d, server, true)
+	}
+	if err = cmp.Or(err, unasked); err != nil {
+		return fail(d, err)
+	}
+	for _, t := range tools {
+		if class != "" && !slices.ContainsFunc(s.Items, func(it wire.Offered) bool { return it.Kind == "tool" && it.Name == t }) {
+			return fail(d, fmt.Errorf("%w: server %s offers no tool %s; nothing was changed", reeve.ErrNotFound, server, t))
+		}
 	}
 	for _, t := range tools {
 		if code := changeServers(d, wire.Servers{Do: "say", Server: server, Tool: t, Class: class}); code != reeve.ExitOK {

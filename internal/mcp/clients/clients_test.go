@@ -82,6 +82,18 @@ func TestEachClientsFormIsRead(t *testing.T) {
 	}
 }
 
+// TestNoFileOfAClientNamesASecretOfTheVault: who wrote such a file means to be
+// given it.
+func TestNoFileOfAClientNamesASecretOfTheVault(t *testing.T) {
+	for _, one := range []string{`{"command":"x","env":{"K":"reeve://bank/token"}}`, `{"command":"x","env":{"K":"a${reeve://bank/token}"}}`,
+		`{"type":"http","url":"https://x","headers":{"Authorization":"Bearer ${reeve://bank/token}"}}`} {
+		all, err := Claude.Read(Place{}, []byte(`{"mcpServers":{"a":`+one+`}}`))
+		if err != nil || len(all) != 1 || !strings.Contains(all[0].Not, "bank/token") || all[0].Name != "" {
+			t.Errorf("%s is read as %+v, %v", one, all, err)
+		}
+	}
+}
+
 func TestATextThatIsWrongIsRefusedWithItsPlace(t *testing.T) {
 	for src, want := range map[string]string{
 		"{\n \"mcpServers\": [] }": "line 2, column 16", "{": "line 1", `{"mcpServers": {"a": {}, "a": {}}}`: "stands twice",

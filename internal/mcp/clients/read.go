@@ -161,8 +161,12 @@ func (c *Client) found(name string, raw jsontext.Value) Found {
 	limits(&f, &w, c)
 	expanded(&f)
 	if f.Not == "" && !f.Own {
-		if _, err := e.Check(f.Name); err != nil {
+		s, err := e.Check(f.Name)
+		if err != nil {
 			f.Not = err.Error()
+		} else if secrets := s.Secrets(); len(secrets) > 0 {
+			// No client knows such a reference: who wrote it means this vault.
+			f.Not = fmt.Sprintf("it asks for %s of your vault, which no file of a client may; if you mean it, use reeve mcp add", strings.Join(secrets, ", "))
 		}
 	}
 	if f.Not != "" {

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -54,7 +55,11 @@ func of(command string, args []string, depth int) Launch {
 		return of(args[1], args[2:], depth+1)
 	case base == "env":
 		return environment(args, depth)
-	case slices.Contains([]string{"sh", "bash", "zsh", "dash", "fish", "ash"}, base):
+	case passesOn[base]:
+		return Launch{Runner: base, Unclear: "what " + base + " starts is not read; name the program itself"}
+	case !strings.HasPrefix(command, "/") && strings.ContainsAny(command, `/\`) && isRunner(base):
+		return Launch{Runner: base, Unclear: command + " is a file of that name, and may be any program"}
+	case slices.Contains([]string{"sh", "bash", "zsh", "dash", "fish", "ash", "ksh", "mksh", "csh", "tcsh"}, base):
 		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") && strings.Contains(a, "c") }) {
 			return Launch{Runner: base, Unclear: "a line of a shell is not read; name the program itself"}
 		}
@@ -64,25 +69,104 @@ func of(command string, args []string, depth int) Launch {
 		if r.base != base {
 			continue
 		}
-		rest, ok := r.verb(args)
-		if ok {
+		if rest, ok := r.verb(args); ok {
 			return r.read(rest)
 		}
+	}
+	if why := installs(base, args); why != "" {
+		return Launch{Runner: base, Unclear: why}
 	}
 	return Launch{Args: args}
 }
 
+func isRunner(base string) bool {
+	return slices.ContainsFunc(runners, func(r runner) bool { return r.base == base })
+}
+
+// passesOn are programs that start another one, or whatever they are told to
+// bring: none of their command lines is read.
+var passesOn = map[string]bool{"busybox": true, "toybox": true, "nice": true, "ionice": true, "chrt": true, "timeout": true, "nohup": true, "setsid": true, "stdbuf": true, "time": true, "xargs": true,
+	"sudo": true, "doas": true, "su": true, "unshare": true, "script": true, "corepack": true, "volta": true, "fnm": true, "nvm": true, "mise": true, "asdf": true, "rtx": true, "direnv": true,
+	"nix": true, "nix-shell": true, "dnx": true, "jbang": true, "pixi": true, "conda": true, "mamba": true, "rye": true, "hatch": true, "nerdctl": true, "finch": true, "powershell": true, "pwsh": true, "start": true}
+
+// installs says why a command line that is none of the forms above may still
+// bring a package with it, "" where it starts a program of this machine.
+func installs(base string, args []string) string {
+	const other = "what is installed by that is not read; name the package with npx, uvx or the like"
+	word := func(names ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(names, a) })
+	}
+	from := func(prefixes ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool {
+			return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(a, p) })
+		})
+	}
+	ends := func(names ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(a, n) })
+		})
+	}
+	switch base {
+	case "npm", "pnpm", "yarn", "bun":
+		if word("exec", "x", "dlx", "create", "init", "innit", "c", "add", "install", "i") {
+			return other
+		}
+	case "uv", "pipx":
+		if word("tool", "install", "pip") || from("--with", "--from", "--script") || base == "pipx" {
+			return other
+		}
+	case "docker", "podman":
+		return "what its engine starts is not read; name the image with " + base + " run"
+	case "deno":
+		if from("npm:", "jsr:", "http:", "https:") || word("x", "install") {
+			return other
+		}
+	case "go":
+		if ends("@latest") || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "@") }) {
+			return other
+		}
+	case "node", "nodejs":
+		if ends("npx-cli.js", "npm-cli.js", "/npx", "/npm", "/pnpm.cjs", "/yarn.js", "/corepack.js") {
+			return other
+		}
+	}
+	if strings.HasPrefix(base, "python") || base == "py" {
+		if i := slices.Index(args, "-m"); i >= 0 && i+1 < len(args) && slices.Contains([]string{"uv", "pipx", "pip"}, args[i+1]) || from("-muv", "-mpip") {
+			return other
+		}
+	}
+	return ""
+}
+
 // environment reads what stands behind env.
 func environment(args []string, depth int) Launch {
+	given := map[string]string{}
 	for i, a := range args {
+		name, value, set := strings.Cut(a, "=")
 		switch {
 		case strings.HasPrefix(a, "-"):
 			return Launch{Runner: "env", Unclear: "env with " + a + " is not read"}
-		case !strings.Contains(a, "="):
-			return of(a, args[i+1:], depth+1)
+		case !set:
+			return of(a, args[i+1:], depth+1).Given(given)
 		}
+		given[name] = value
 	}
 	return Launch{Runner: "env", Unclear: "it names no program"}
+}
+
+// Given is the launch with the variables that it starts with: some of them steer
+// what is installed, and from where.
+func (l Launch) Given(env map[string]string) Launch {
+	if l.Registry == Local {
+		return l
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		up := strings.ToUpper(name)
+		if up == "NODE_OPTIONS" || up == "PATH" || slices.ContainsFunc([]string{"NPM_", "PNPM_", "YARN_", "BUN_", "DENO_", "COREPACK_", "UV_", "PIP_", "PIPX_"}, func(p string) bool { return strings.HasPrefix(up, p) }) {
+			l.Notes = append(slices.Clone(l.Notes), "the variable "+name+": what is installed may be another")
+		}
+	}
+	return l
 }
 
 // runner is one way to start a package.
@@ -103,6 +187,7 @@ type runner struct {
 
 const (
 	otherRegistry = "it is installed from a registry of its own choice"
+	otherThings   = "what is installed may be another"
 	noSandbox     = "its container is started by the engine, outside Reeve's boundary"
 )
 
@@ -131,13 +216,15 @@ var runners = []runner{
 	{base: "deno", verbs: [][]string{{"run"}}, registry: Other, name: "deno run", spec: denoSpec,
 		takes: []string{"-c", "--config", "--import-map", "--lock", "--node-modules-dir", "--env-file", "--cert", "--location", "--v8-flags", "--seed", "-L", "--log-level"},
 		alone: []string{"-A", "--allow-all", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-sys", "--allow-ffi", "--allow-import", "--no-prompt", "--no-lock", "--frozen",
-			"--cached-only", "-q", "--quiet", "--no-check", "--check", "--no-npm", "--no-remote", "--unstable", "-N", "-R", "-W", "-E", "-S", "-I", "--allow-scripts"}},
+			"--cached-only", "-q", "--quiet", "--no-check", "--check", "--no-npm", "--no-remote", "--unstable", "-N", "-R", "-W", "-E", "-S", "-I", "--allow-scripts"},
+		warn: map[string]string{"-c": otherThings, "--config": otherThings, "--import-map": otherThings, "--env-file": otherThings, "--cert": otherThings, "--allow-scripts": "scripts of a package run while it is installed"}},
 }
 
 var (
 	npmTakes = []string{"-p", "--package", "-c", "--call", "--registry", "--cache", "--userconfig", "--prefix", "-w", "--workspace", "--loglevel", "--script-shell", "--before", "--node-options"}
 	npmAlone = []string{"-y", "--yes", "-n", "--no", "-q", "--quiet", "--ignore-scripts", "--offline", "--prefer-offline", "--prefer-online", "--no-install", "--silent", "-s", "--verbose", "--no-audit", "--no-fund", "--no-update-notifier", "--workspaces"}
-	npmWarn  = map[string]string{"--registry": otherRegistry, "-c": "a line of a shell is run", "--call": "a line of a shell is run", "--userconfig": "npm is given settings of its own", "--script-shell": "another shell runs its scripts"}
+	npmWarn  = map[string]string{"--registry": otherRegistry, "-c": "a line of a shell is run", "--call": "a line of a shell is run", "--userconfig": "npm is given settings of its own", "--script-shell": "another shell runs its scripts",
+		"--prefix": otherThings, "-w": otherThings, "--workspace": otherThings, "--workspaces": otherThings, "--cache": otherThings, "--node-options": otherThings, "--before": otherThings}
 
 	uvTakes = []string{"--from", "--with", "-w", "--with-editable", "--with-requirements", "-p", "--python", "--index", "--default-index", "-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index-strategy",
 		"--refresh-package", "-P", "--upgrade-package", "--resolution", "--prerelease", "--exclude-newer", "--cache-dir", "--directory", "--project", "--config-file", "--env-file", "--color", "--constraints", "-c", "--overrides", "--link-mode", "-C", "--config-setting", "--allow-insecure-host", "--python-platform"}
@@ -154,14 +241,22 @@ var (
 		"--pid": "it may see this machine's processes", "--ipc": "it may share this machine's memory", "--userns": "its container's users are changed", "--entrypoint": "another program of the image is run", "--volumes-from": "directories of another container are handed to it"}
 )
 
-// verb takes the runner's own words off.
+// verb takes the runner's own words off. Its flags may stand before them too.
 func (r *runner) verb(args []string) ([]string, bool) {
 	if r.verbs == nil {
 		return args, true
 	}
+	at := 0
+	for at < len(args) && strings.HasPrefix(args[at], "-") {
+		flag, _, given := strings.Cut(args[at], "=")
+		if at++; !given && slices.Contains(r.takes, flag) {
+			at++
+		}
+	}
+	at = min(at, len(args))
 	for _, v := range r.verbs {
-		if len(args) >= len(v) && slices.Equal(args[:len(v)], v) {
-			return args[len(v):], true
+		if rest := args[at:]; len(rest) >= len(v) && slices.Equal(rest[:len(v)], v) {
+			return slices.Concat(args[:at], rest[len(v):]), true
 		}
 	}
 	return nil, false

@@ -50,7 +50,15 @@ func TestCommandLinesOfPackageRunnersAreRead(t *testing.T) {
 		{"node server.js", Launch{Args: []string{"server.js"}}},
 		{"/opt/server --x", Launch{Args: []string{"--x"}}},
 		{"npm run start", Launch{Args: []string{"run", "start"}}},
-		{"docker compose up", Launch{Args: []string{"compose", "up"}}},
+		{"npm -y --silent exec a", Launch{Runner: "npm exec", Registry: NPM, Name: "a", Args: []string{}, Scripts: true}},
+		{"npm --loglevel error x a", Launch{Runner: "npm exec", Registry: NPM, Name: "a", Args: []string{}, Scripts: true}},
+		{"bun --bun x a", Launch{Runner: "bun x", Registry: NPM, Name: "a", Args: []string{}}},
+		{"uv --quiet tool run a", Launch{Runner: "uv tool run", Registry: PyPI, Name: "a", Args: []string{}, Scripts: true}},
+		{"deno --quiet run npm:a", Launch{Runner: "deno run", Registry: NPM, Name: "a", Args: []string{}}},
+		{"uv --directory /x run weather.py", Launch{Args: []string{"--directory", "/x", "run", "weather.py"}}},
+		{"bun run server.ts", Launch{Args: []string{"run", "server.ts"}}},
+		{"go run ./server", Launch{Args: []string{"run", "./server"}}},
+		{"python3 -m server", Launch{Args: []string{"-m", "server"}}},
 	} {
 		words := strings.Fields(c.line)
 		if got := Of(words[0], words[1:]); !reflect.DeepEqual(got, c.want) {
@@ -66,6 +74,10 @@ func TestWhatCannotBeReadIsUnclear(t *testing.T) {
 		{"npx", "--new-flag", "@modelcontextprotocol/server-memory", "evil"}, {"npx"}, {"npx", "-y"}, {"npx", "-p"}, {"npx", "-c", "evil"}, {"npx", "--call=evil"},
 		{"sh", "-c", "npx -y x"}, {"bash", "-lc", "npx x"}, {"env", "-i", "npx", "x"}, {"env", "A=1"}, {"docker", "run", "-z", "a", "b"}, {"docker", "run", "A B"},
 		{"docker", "run", "a@sha256:12"}, {"uvx", "bad name!"}, {"uvx", "--", "-x"}, {"cmd", "/c", "cmd", "/c", "cmd", "/c", "cmd", "/c", "npx", "x"},
+		{"npm", "init", "evil"}, {"npm", "--what", "exec", "evil"}, {"pnpm", "create", "evil"}, {"yarn", "create", "evil"}, {"bun", "create", "evil"}, {"uv", "run", "--with", "evil", "python"}, {"uv", "tool", "install", "evil"}, {"pipx", "install", "evil"},
+		{"docker", "compose", "up"}, {"docker", "--context", "x", "run", "evil"}, {"nerdctl", "run", "evil"}, {"deno", "npm:evil"}, {"deno", "x", "npm:evil"}, {"go", "run", "evil.example/x@latest"}, {"dnx", "evil"}, {"nix", "run", "x#y"},
+		{"corepack", "pnpm", "dlx", "evil"}, {"nice", "npx", "evil"}, {"timeout", "10", "npx", "evil"}, {"sudo", "npx", "evil"}, {"busybox", "sh", "-c", "npx evil"}, {"ksh", "-c", "npx evil"}, {"python3", "-m", "uv", "tool", "run", "evil"}, {"python", "-mpipx", "run", "evil"},
+		{"node", "/usr/share/nodejs/npm/bin/npx-cli.js", "evil"}, {"./npx", "@anthropic/x"}, {"bin/uvx", "x"},
 	} {
 		l := Of(words[0], words[1:])
 		if l.Unclear == "" {
@@ -84,11 +96,23 @@ func TestPublishersAreExactlyThoseOfTheContract(t *testing.T) {
 		"npx @modelcontextprotocol/inspector": Unverified, "npx @modelcontextprotocol/sdk": Unverified, "npx @playwright/mcp": Unverified, "npx server-filesystem": Unverified,
 		"npx @anthropic-ai/x": Unverified, "npx @modelcontextprotoco1/server-x": Unverified, "npx -p @anthropic/x -p evil prog": Unverified,
 		"npx --registry=https://evil.example @anthropic/x": Unverified, "npx @anthropic/x@npm:evil": Unverified, "npx @anthropic/x@https://evil.example/x.tgz": Unverified,
+		"npx --userconfig /tmp/x @anthropic/x": Unverified, "npx --prefix=/tmp/x @anthropic/x": Unverified, "npx --@anthropic:registry=https://evil.example @anthropic/x": Unverified,
+		"npx --node-options=--require=/tmp/x @anthropic/x": Unverified, "env npm_config_registry=https://evil.example npx @anthropic/x": Unverified, "npm --silent exec @anthropic/x": Known,
 		"uvx mcp-server-git": Unverified, "docker run mcp/x": Unverified, "/opt/server": Yours, "deno run ./x.ts": Yours, "npx ./x": Unverified,
 	} {
 		words := strings.Fields(line)
 		if l := Of(words[0], words[1:]); l.Publisher() != want {
 			t.Errorf("%s: %d, want %d", line, l.Publisher(), want)
+		}
+	}
+}
+
+// TestVariablesThatSteerWhatIsInstalledVouchForNobody.
+func TestVariablesThatSteerWhatIsInstalledVouchForNobody(t *testing.T) {
+	for name, want := range map[string]Publisher{"TOKEN": Known, "npm_config_registry": Unverified, "NPM_CONFIG_USERCONFIG": Unverified, "NODE_OPTIONS": Unverified, "PATH": Unverified} {
+		l := Of("npx", []string{"-y", "@modelcontextprotocol/server-memory"}).Given(map[string]string{name: "x"})
+		if l.Publisher() != want {
+			t.Errorf("with %s: %d, want %d", name, l.Publisher(), want)
 		}
 	}
 }

@@ -24,13 +24,8 @@ func (l *Launch) Publisher() Publisher {
 		return Unverified
 	case l.Registry == Local:
 		return Yours
-	case l.Registry == NPM && len(l.More) == 0 && (strings.HasPrefix(l.Name, "@modelcontextprotocol/server-") || strings.HasPrefix(l.Name, "@anthropic/")):
-		for _, n := range l.Notes {
-			if strings.HasSuffix(n, otherRegistry) {
-				return Unverified // of another registry, the name is anybody's
-			}
-		}
-		return Known
+	case l.Registry == NPM && len(l.More) == 0 && len(l.Notes) == 0 && (strings.HasPrefix(l.Name, "@modelcontextprotocol/server-") || strings.HasPrefix(l.Name, "@anthropic/")):
+		return Known // with a note, what is installed may be somebody else's of that name
 	}
 	return Unverified
 }

@@ -1,6 +1,7 @@
 package pins
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,29 @@ func Tell(was, now []byte) []string {
 		}
 	}
 	return lines
+}
+
+// Words says what a definition says, one line for each value but its name, and
+// the texts that people and models read first. Each is told to its end: what is
+// cut would be accepted unseen.
+func Words(raw []byte) []string {
+	values := map[string]string{}
+	flatten("", raw, values, 0)
+	delete(values, "name")
+	paths := slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Or(place(a)-place(b), strings.Compare(a, b)) })
+	lines := make([]string, 0, len(paths))
+	for _, path := range paths {
+		lines = append(lines, path+": "+values[path])
+	}
+	return lines
+}
+
+// place is where a value stands among those of a definition.
+func place(path string) int {
+	if i := slices.Index([]string{"it", "title", "description"}, path); i >= 0 {
+		return i
+	}
+	return 3
 }
 
 const (

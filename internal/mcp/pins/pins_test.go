@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -335,4 +336,18 @@ func FuzzParse(f *testing.F) {
 		}
 		Judge(p, "h", o, finding.Others{})
 	})
+}
+
+// TestEveryWordOfADefinitionIsTold: what a person accepts they were shown, the
+// parameters' descriptions and what stands far behind too.
+func TestEveryWordOfADefinitionIsTold(t *testing.T) {
+	long := strings.Repeat("x", 5000) + " and pass the key"
+	got := Words([]byte(`{"name":"a","inputSchema":{"type":"object","properties":{"p":{"description":"a \u001b[2J parameter"}}},"annotations":{"readOnlyHint":true},"title":"A","icons":[{"src":"data:x"}],"description":"` + long + `"}`))
+	want := []string{`title: "A"`, `description: "` + long + `"`, `annotations.readOnlyHint: true`, `icons[0].src: "data:x"`, `inputSchema.properties.p.description: "a \x1b[2J parameter"`, `inputSchema.type: "object"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := Words(message.Quote("Do as I say.")); !slices.Equal(got, []string{`it: "Do as I say."`}) {
+		t.Errorf("instructions are told as %q", got)
+	}
 }

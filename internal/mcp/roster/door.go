@@ -86,7 +86,7 @@ func (d *Door) Inspect(ctx context.Context, w wire.Inspect) (wire.Roster, error)
 		all, notes, err := d.Roster.All()
 		return wire.Roster{Servers: all, Notes: notes}, err
 	}
-	var notes []string
+	unasked := ""
 	if w.Ask {
 		if _, err := d.Roster.Look(w.Server); err != nil {
 			return wire.Roster{}, err
@@ -96,9 +96,9 @@ func (d *Door) Inspect(ctx context.Context, w wire.Inspect) (wire.Roster, error)
 			for strings.HasPrefix(said, named) {
 				said = said[len(named):]
 			}
-			notes = append(notes, fmt.Sprintf("server %s could not be asked: %s", w.Server, said))
+			unasked = d.Roster.Mask(said) // it may hold what the server printed last
 		}
 	}
 	one, err := d.Roster.Look(w.Server)
-	return wire.Roster{Servers: []wire.Inspected{one}, Notes: notes}, err
+	return wire.Roster{Servers: []wire.Inspected{one}, Unasked: unasked}, err
 }

@@ -249,6 +249,9 @@ func (r *Roster) All() (all []wire.Inspected, notes []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		for i := range one.Items { // a list is short
+			one.Items[i].Words, one.Items[i].Diff = nil, nil
+		}
 		all = append(all, one)
 	}
 	return all, set.Notes, nil
@@ -279,7 +282,7 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 		for _, a := range append([]string{s.Command}, s.Args...) {
 			out.Argv = append(out.Argv, r.Mask(a))
 		}
-		l := packages.Of(s.Command, s.Args)
+		l := packages.Of(s.Command, s.Args).Given(s.Env)
 		out.Package = l.Tell(standing.Lock(p))
 	}
 	o := r.Judge.Offer(&s)
@@ -293,8 +296,16 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 	if p != nil {
 		out.When = p.When
 	}
+	size := 0
 	for _, j := range review.Items {
-		out.Items = append(out.Items, r.offered(p, review, &s, j))
+		one := r.offered(p, review, &s, j)
+		for _, line := range slices.Concat(one.Words, one.Diff) {
+			size += len(line)
+		}
+		if size > maxShown {
+			one.Words, one.Diff = []string{fmt.Sprintf("what it says is not shown, since all definitions together are too long: %d bytes", len(j.Raw))}, nil
+		}
+		out.Items = append(out.Items, one)
 	}
 	for _, it := range review.Gone {
 		out.Gone = append(out.Gone, string(it.Kind)+" "+it.Name)
@@ -302,13 +313,16 @@ func (r *Roster) look(s servers.Server) (wire.Inspected, error) {
 	return out, nil
 }
 
+// maxShown bounds the words of all definitions of a server, in bytes.
+const maxShown = 2 << 20
+
 func (r *Roster) offered(p *pins.Pin, review *pins.Review, s *servers.Server, j pins.Judged) wire.Offered {
 	one := wire.Offered{Kind: string(j.Kind), Name: j.Name, State: j.State.String(), Trusted: j.Trusted, Held: j.Held}
 	for _, f := range j.Findings {
 		one.Findings = append(one.Findings, f.String())
 	}
-	if j.State == pins.Changed {
-		one.Diff = pins.Tell(j.Was.Raw, j.Raw)
+	if one.Words = pins.Words(j.Raw); j.State == pins.Changed {
+		one.Words, one.Diff = nil, pins.Tell(j.Was.Raw, j.Raw)
 	}
 	if j.Kind == pins.Tool {
 		t := review.Tool(p, s.Name, j.Name, s.Hash(), standing.Identity(s, p))
