@@ -98,6 +98,10 @@ wire                        : reeve approval
 session                     : reeve durable flow
 audit/chain      part       : reeve durable sqlite
 audit                       : reeve durable audit/chain
+audit/otlp       part       : reeve audit/chain
+audit/export     part       : reeve audit audit/chain audit/otlp
+audit/tally      part       : reeve audit
+audit/metrics    net part   : reeve
 vault/ref        pure part  : late
 vault                       : durable sqlite vault/ref
 vault/holder     part       : durable vault vault/ref
@@ -185,7 +189,7 @@ ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message m
 ingress/install  part        : late reeve durable jsonc ingress/codex
 ingress/roster              : reeve config durable redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install ingress/cmdline
 ingress/cell     part       : redact
-ingress/record              : reeve audit audit/chain ingress/cell ingress/cmdline
+ingress/record              : reeve durable config personal audit audit/chain audit/export audit/metrics audit/tally ingress/cell ingress/cmdline
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
 boundary                    : reeve config durable ingress/layout jail jail/bwrap jail/keeper jail/landlock jail/native jail/probe jail/seatbelt policy/layers session

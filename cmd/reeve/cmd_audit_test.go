@@ -186,7 +186,7 @@ func TestAuditShowFindsACall(t *testing.T) {
 	}
 }
 
-func TestAuditExportsBothForms(t *testing.T) {
+func TestAuditExportsEveryForm(t *testing.T) {
 	env, out, _, _ := auditEnv(t, mixedRecords()...)
 	if code := cmdAudit(env, []string{"export", "--format", "json"}); code != 0 {
 		t.Fatal(code)
@@ -201,6 +201,12 @@ func TestAuditExportsBothForms(t *testing.T) {
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 2 || !strings.HasPrefix(out.String(), "id,call_id,phase,timestamp,session_id,tool_name") {
 		t.Errorf("%d lines: %s", lines, out)
+	}
+	for format, want := range map[string]string{"jsonl": `"tool_name":"bash"`, "ocsf": `"class_uid":6003`, "otlp": `"resourceSpans"`} {
+		out.Reset()
+		if code := cmdAudit(env, []string{"export", "--format", format, "--tool", "bash"}); code != 0 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "read_file") {
+			t.Errorf("%s: exit %d: %s", format, code, out)
+		}
 	}
 }
 

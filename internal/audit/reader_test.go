@@ -1,11 +1,8 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -221,86 +218,18 @@ func TestFiltersChooseCalls(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("list gave %v, want %v", got, want)
 			}
-			var b bytes.Buffer
-			if err := reader(t, dir).Export(context.Background(), &b, FormatJSON, c.f); err != nil {
+			got = nil
+			err := reader(t, dir).Each(context.Background(), c.f, func(r chain.Row) error {
+				got = append(got, r.CallID)
+				return nil
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
-			var rows []struct {
-				CallID string `json:"call_id"`
-			}
-			if err := json.Unmarshal(b.Bytes(), &rows); err != nil {
-				t.Fatalf("export is no JSON: %v\n%s", err, b.Bytes())
-			}
-			got = nil
-			for _, r := range rows {
-				got = append(got, r.CallID)
-			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("export gave %v, want %v", got, want)
+				t.Errorf("walking gave %v, want %v", got, want)
 			}
 		})
-	}
-}
-
-func TestExportedJSONHasTheColumnsByTheirNames(t *testing.T) {
-	dir := t.TempDir()
-	fill(t, dir, 1, 2)
-	var b bytes.Buffer
-	if err := reader(t, dir).Export(context.Background(), &b, FormatJSON, Filter{}); err != nil {
-		t.Fatal(err)
-	}
-	var rows []map[string]any
-	if err := json.Unmarshal(b.Bytes(), &rows); err != nil || len(rows) != 1 {
-		t.Fatalf("%v: %s", err, b.Bytes())
-	}
-	for _, name := range chain.Columns {
-		if _, have := rows[0][name]; !have {
-			t.Errorf("column %s is missing", name)
-		}
-	}
-	for name, want := range map[string]any{
-		"timestamp": "2026-08-05T10:00:01.000000Z", "tool_source": "native", "risk_tier": "write", "result_status": "success",
-		"user_confirmed": false, "duration_ms": 3.0, "input_channel": "hook", "approval_id": nil,
-		"arguments": map[string]any{"path": "file1", "content": "[REDACTED]"},
-	} {
-		if got := rows[0][name]; fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
-	}
-}
-
-func TestExportedCSVIsNoFormula(t *testing.T) {
-	dir := t.TempDir()
-	l := mustOpen(t, dir)
-	for n, summary := range []string{"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\ttab", "\rreturn", "plain", "a \"quoted\", cell\nof two lines", "'quoted"} {
-		r := outcome(n)
-		r.Summary, r.Rule = summary, summary
-		mustAppend(t, l, r)
-	}
-	mustClose(t, l)
-	var b bytes.Buffer
-	if err := reader(t, dir).Export(context.Background(), &b, FormatCSV, Filter{}); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&b).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fmt.Sprint(rows[0]) != fmt.Sprint(chain.Columns) {
-		t.Errorf("head line %v", rows[0])
-	}
-	for _, row := range rows[1:] {
-		for i, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-				t.Errorf("column %s starts as a formula: %q", rows[0][i], cell)
-			}
-		}
-	}
-	if got := rows[7][10]; got != "plain" {
-		t.Errorf("a harmless cell became %q", got)
-	}
-	if err := reader(t, dir).Export(context.Background(), &b, "xml", Filter{}); err == nil {
-		t.Error("an unknown format was accepted")
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit"
 	"github.com/reeve-gate/reeve/internal/audit/chain"
+	"github.com/reeve-gate/reeve/internal/audit/export"
 	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 )
@@ -30,7 +31,9 @@ import (
 // Usage and Help are the manual's.
 const Usage = `reeve audit [ls] [FILTERS] [--json]
 reeve audit show ID | CALL [--json]
-reeve audit export [--format json|csv] [FILTERS]
+reeve audit stats [--by tool|actor|decision|status|tier|day|session[,...]] [FILTERS] [--json]
+reeve audit export [--format json|jsonl|csv|ocsf|otlp [--content]] [FILTERS]
+reeve audit metrics [--out FILE] [FILTERS]
 reeve audit verify [--json]
 reeve audit tail [FILTERS] [--json]
 reeve audit reseal --keep-broken
@@ -40,7 +43,11 @@ const Help = `ls (or list) shows one line for each call, the newest 50, oldest f
 
 show prints everything on record of one call, named by the number of a row or by its call id.
 
-export writes every call that the filters choose, as one JSON array or as CSV whose cells no spreadsheet takes for formulas. The names are those of the columns.
+stats counts the calls that the filters choose by what they have in common: how many, how many a rule, the gate or a person refused, how many a person was asked about and agreed to, how many failed, whose outcome is unknown, and how long those that ran took, in all, in the middle and at the 95th of a hundred. --by names one or several of tool, actor, decision, status, tier, day (UTC) and session; the table has 50 lines unless --limit says otherwise.
+
+export writes every call that the filters choose, oldest first: json is one array and jsonl one object a line, both with the names of the columns; csv has cells that no spreadsheet takes for formulas; ocsf is one event of class API Activity a line, by OCSF 1.8.0; otlp is requests of OpenTelemetry, one a line, with spans and log records, and without arguments and summaries unless --content is given. With redact.personal.export = true what identifies a person is masked in arguments and summaries.
+
+metrics counts the whole record in the text form of Prometheus; --out replaces FILE whole, for the textfile collector of a node. A daemon serves the same, since its start, at telemetry.metrics (reeve config explain).
 
 verify reads the whole record and says whether it is as it was written: exit code 0, or 1 and the first row that was altered, removed, inserted, moved or cut off. It lists the calls whose outcome is unknown.
 
@@ -48,12 +55,14 @@ tail shows the newest ten calls and then every row as it is written, until inter
 
 reseal puts a record that does not verify aside, unchanged, and starts a new one whose first row tells of it. Stop the daemon first; until then everything is denied. It asks for a person: at a terminal that no agent stands behind, who types the word reseal.
 
-Nothing here needs the daemon, and nothing but reseal changes a file.`
+Nothing here needs the daemon, and nothing but reseal changes a file of Reeve's.`
 
 // Desk is where a person types a command. Every field is required.
 type Desk struct {
 	Stdout, Stderr io.Writer
 	Dir            string                        // where the record lies, absolute
+	Settings       string                        // where config.toml lies, absolute
+	Build          string                        // of this program
 	Present        func(what, word string) error // a person at a terminal types the word
 	Fail           func(error) int               // says an error and gives its exit code
 }
@@ -66,11 +75,11 @@ func (d *Desk) Run(args []string) int {
 		verb, args = args[0], args[1:]
 	}
 	do := map[string]func([]string) int{
-		"ls": d.list, "list": d.list, "show": d.show, "export": d.export,
+		"ls": d.list, "list": d.list, "show": d.show, "stats": d.stats, "export": d.export, "metrics": d.metrics,
 		"verify": d.verify, "tail": d.tail, "reseal": d.reseal,
 	}[verb]
 	if do == nil {
-		return d.usage("audit %q: it is ls, show, export, verify, tail or reseal", verb)
+		return d.usage("audit %q: it is ls, show, stats, export, metrics, verify, tail or reseal", verb)
 	}
 	return do(args)
 }
@@ -188,7 +197,7 @@ func (d *Desk) list(args []string) int {
 	}
 	defer r.Close()
 	if f.json {
-		if err := r.Export(context.Background(), d.Stdout, audit.FormatJSON, f.filter); err != nil {
+		if err := export.Write(context.Background(), r, d.Stdout, export.Options{Format: export.JSON, Filter: f.filter}); err != nil {
 			return d.Fail(err)
 		}
 		return reeve.ExitOK
@@ -267,26 +276,6 @@ func (d *Desk) json(v any) int {
 	enc := json.NewEncoder(d.Stdout)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return d.Fail(err)
-	}
-	return reeve.ExitOK
-}
-
-func (d *Desk) export(args []string) int {
-	f := d.filters("export", 0)
-	format := f.String("format", "json", "")
-	if code, ok := f.parse(d, args); !ok {
-		return code
-	}
-	if *format != string(audit.FormatJSON) && *format != string(audit.FormatCSV) {
-		return d.usage("--format is %q; it is json or csv", *format)
-	}
-	r, code := d.open()
-	if r == nil {
-		return code
-	}
-	defer r.Close()
-	if err := r.Export(context.Background(), d.Stdout, audit.Format(*format), f.filter); err != nil {
 		return d.Fail(err)
 	}
 	return reeve.ExitOK
