@@ -75,29 +75,3 @@ func Private(dir string) error {
 	}
 	return nil
 }
-
-// MaxName bounds a name that [Name] accepts, in bytes.
-const MaxName = 128
-
-// Name refuses a string that is not safe as one file name below a directory
-// of ours (contract Y101): letters, digits, dot, dash and underscore only, no
-// dot in front, at most [MaxName] bytes. What it accepts holds no separator
-// and no traversal on any system.
-func Name(s string) error {
-	switch {
-	case s == "":
-		return errors.New("name is empty")
-	case len(s) > MaxName:
-		return fmt.Errorf("name is %d bytes long; at most %d are allowed", len(s), MaxName)
-	case s[0] == '.':
-		return fmt.Errorf("name %q starts with a dot", s)
-	}
-	for _, c := range []byte(s) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '-', c == '_':
-		default:
-			return fmt.Errorf("name %q holds %q; letters, digits, dot, dash and underscore are allowed", s, c)
-		}
-	}
-	return nil
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // ErrLocked says that another holder has the lock.
@@ -16,11 +17,11 @@ var ErrLocked = errors.New("held by another process")
 type Lock struct{ f *os.File }
 
 // TryLock takes the lock on path, making the file (mode 0600) where it is
-// missing. It never waits: [ErrLocked] where somebody else holds it. The file
-// stays behind when the lock is given up; removing it would let two holders
-// in.
+// missing; a symbolic link there is refused. It never waits: [ErrLocked] where
+// somebody else holds it. The file stays behind when the lock is given up;
+// removing it would let two holders in.
 func TryLock(path string) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
