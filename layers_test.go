@@ -77,7 +77,7 @@ safepath                    : reeve safepath/repo
 view/lines       pure part  :
 view                        : reeve durable safepath safepath/beneath
 view/shown       part       : safepath safepath/beneath view view/lines
-config                      : reeve netguard
+config                      : reeve durable netguard
 jail/tree        part       :
 jail/gitconf     pure part  :
 jail/services    pure part  :
@@ -187,7 +187,7 @@ ingress/run                 : reeve attach durable ingress/checkout ingress/layo
 ingress/codex    pure part  : tomlc
 ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message mcp/methods mcp/results mcp/servers mcp/talk mcp/upstream tool tool/server
 ingress/install  part        : late reeve durable jsonc ingress/codex
-ingress/roster              : reeve config durable redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install ingress/cmdline
+ingress/roster              : reeve config durable jsonc redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install ingress/cmdline
 ingress/cell     part       : redact
 ingress/record              : reeve durable config personal audit audit/chain audit/export audit/metrics audit/tally ingress/cell ingress/cmdline
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline

@@ -184,10 +184,10 @@ func open(opt Options) (*Daemon, error) {
 		return nil, err
 	}
 	d.vault = newWarden(opt.Paths, d.clean)
-	if d.trust, err = trust.Open(opt.Paths.State); err != nil {
+	if d.trust, err = trust.Open(opt.Paths.State, d.note); err != nil {
 		return nil, err
 	}
-	if d.store, err = session.Open(opt.Paths.State, d.conf.Gate.MaxCalls, time.Now, newID); err != nil {
+	if d.store, err = session.Open(opt.Paths.State, d.conf.Gate.MaxCalls, time.Now, newID, d.note); err != nil {
 		return nil, err
 	}
 	if d.log, err = audit.Open(opt.Paths.State, time.Now); err != nil {
@@ -354,6 +354,9 @@ func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, acceptin
 	case <-timer.C:
 		fmt.Fprintf(d.opt.Log, "%s stopped waiting for connections after %s\n", time.Now().UTC().Format(time.RFC3339), flushLimit)
 	}
+	if err := d.store.Close(flushLimit); err != nil {
+		d.logf("%v", err)
+	}
 	return d.log.Close()
 }
 
@@ -382,6 +385,9 @@ func (d *Daemon) closeLeftovers(ctx context.Context) {
 func (d *Daemon) logf(format string, args ...any) {
 	fmt.Fprintf(d.opt.Log, "%s %s\n", time.Now().UTC().Format(time.RFC3339), redact.Visible(fmt.Sprintf(format, args...)))
 }
+
+// note is logf for what a room tells a person.
+func (d *Daemon) note(n string) { d.logf("%s", n) }
 
 func (d *Daemon) auditState() string {
 	if err := d.log.Broken(); err != nil {

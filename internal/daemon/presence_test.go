@@ -161,7 +161,7 @@ func TestTrustIsForTheExactContentInItsWorkspace(t *testing.T) {
 			t.Errorf("has(%s, %d) = %v, want %v", c.ws, c.digest[0], got, c.want)
 		}
 	}
-	again, err := trust.Open(b.c.Paths.State)
+	again, err := trust.Open(b.c.Paths.State, nil)
 	must(t, err)
 	if !again.Has(b.ws, a) {
 		t.Error("trust did not outlive the daemon")

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/reeve-gate/reeve"
-	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/ingress/api"
 	rundoor "github.com/reeve-gate/reeve/internal/ingress/run"
 	"github.com/reeve-gate/reeve/internal/jail"
@@ -120,18 +119,8 @@ func (d *Daemon) Trust(t wire.Trust) error {
 // file still reads with it.
 func (d *Daemon) SaveRule(rule string) error {
 	file := filepath.Join(d.opt.Paths.Config, "policy.toml")
-	src, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read %s: %w", file, err)
-	}
-	out, err := policy.AddAllow(file, src, rule)
+	_, err := config.Edit(file, func(src []byte) ([]byte, error) { return policy.AddAllow(file, src, rule) })
 	if err != nil {
-		return fmt.Errorf("add the rule to %s: %w", file, err)
-	}
-	if err := durable.MkdirAll(d.opt.Paths.Config); err != nil {
-		return fmt.Errorf("save the rule: %w", err)
-	}
-	if err := durable.WriteFile(file, out, 0o600); err != nil {
 		return fmt.Errorf("save the rule: %w", err)
 	}
 	return nil

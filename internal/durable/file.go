@@ -41,6 +41,7 @@ type File struct {
 	Path  string
 	Max   int64              // bytes; more is damage
 	Check func([]byte) error // says what is damaged about a content; required
+	Told  func(note string)  // is told, for a person, where the backup had to be taken; nil = nobody
 
 	mu    sync.Mutex // guards what follows, and the file
 	read  bool
@@ -54,26 +55,29 @@ const Damage = ".damaged"
 // lockWait bounds the wait for another process that writes.
 const lockWait = 3 * time.Second
 
-// Read gives the content, nil where there is none. note says where it was taken
-// from if not from the file itself, and is for a person. An error leaves the
-// File as one that was not read.
-func (f *File) Read() (data []byte, note string, err error) {
+// Read gives the content, nil where there is none. An error leaves the File as
+// one that was not read.
+func (f *File) Read() ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.hydrate()
+}
+
+func (f *File) hydrate() (data []byte, err error) {
 	f.read = false
 	data, err = f.load(f.Path)
 	switch {
 	case err == nil:
 		f.settle(data)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errContent):
-		if data, note, err = f.recover(err); err != nil {
-			return nil, "", err
+		if data, err = f.recover(err); err != nil {
+			return nil, err
 		}
 	default:
-		return nil, "", fmt.Errorf("read %s: %w", f.Path, err)
+		return nil, fmt.Errorf("read %s: %w", f.Path, err)
 	}
 	f.saw(data)
-	return data, note, nil
+	return data, nil
 }
 
 func (f *File) saw(data []byte) {
@@ -119,24 +123,26 @@ func (f *File) load(path string) ([]byte, error) {
 
 // recover takes the content from the backup. fault is what is wrong with the
 // file itself.
-func (f *File) recover(fault error) (data []byte, note string, err error) {
+func (f *File) recover(fault error) (data []byte, err error) {
 	data, err = f.load(f.backup())
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist) && errors.Is(fault, fs.ErrNotExist):
-		return nil, "", nil
+		return nil, nil
 	default:
-		return nil, "", fmt.Errorf("%s: %w (%v; %v); mend it, or remove it and %s to begin without", f.Path, ErrDamaged, fault, err, filepath.Base(f.backup()))
+		return nil, fmt.Errorf("%s: %w (%v; %v); mend it, or remove it and %s to begin without", f.Path, ErrDamaged, fault, err, filepath.Base(f.backup()))
 	}
-	if errors.Is(fault, fs.ErrNotExist) {
-		note = fmt.Sprintf("%s was missing and was taken from its backup", f.Path)
-	} else {
+	note := f.Path + " was missing and was taken from its backup"
+	if !errors.Is(fault, fs.ErrNotExist) {
 		note = fmt.Sprintf("%s was damaged (%v) and was taken from its backup; the damaged one is kept as %s", f.Path, fault, filepath.Base(f.Path)+Damage)
 	}
 	if err := f.restore(data); err != nil {
 		note += fmt.Sprintf("; it cannot be written back: %v", err)
 	}
-	return data, note, nil
+	if f.Told != nil {
+		f.Told(note)
+	}
+	return data, nil
 }
 
 func (f *File) restore(data []byte) error {
@@ -180,6 +186,40 @@ func (f *File) settle(data []byte) {
 		_ = WriteFile(f.backup(), data, 0o600)
 	}
 }
+
+// Change reads the content, has a new one made of it and writes that. Where
+// another process writes in between, it begins again; change may therefore be
+// called several times, and only the writers of this file in this process wait for it.
+func (f *File) Change(change func(old []byte) ([]byte, error)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for tries := 0; ; tries++ {
+		old, err := f.hydrate()
+		if err != nil {
+			return err
+		}
+		data, err := change(old)
+		if err != nil {
+			return err
+		}
+		if err = f.write(data); err == nil {
+			f.saw(data)
+			return nil
+		}
+		if !errors.Is(err, ErrChanged) || tries == maxTries {
+			return fmt.Errorf("write %s: %w", f.Path, err)
+		}
+	}
+}
+
+// Put makes data the content, whatever it was; like [File.Change] it leaves a
+// file that cannot be read as it is.
+func (f *File) Put(data []byte) error {
+	return f.Change(func([]byte) ([]byte, error) { return data, nil })
+}
+
+// maxTries is how often another process may be quicker.
+const maxTries = 1000
 
 // Write makes data the content. It returns nil only when it is on disk. On an
 // error the file is as it was; where only the last sync failed, a later Write

@@ -43,7 +43,7 @@ func onSmallDisk(dir string) error {
 		return fmt.Errorf("mount: %w", err)
 	}
 	f := newFile(filepath.Join(dir, "f"))
-	if _, _, err := f.Read(); err != nil {
+	if _, err := f.Read(); err != nil {
 		return err
 	}
 	if err := f.Write(text('a')); err != nil {
@@ -66,7 +66,9 @@ func onSmallDisk(dir string) error {
 	if err := syscall.Mount("small", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		return fmt.Errorf("remount: %w", err)
 	}
-	data, note, err := f.Read()
+	note := ""
+	f.Told = func(n string) { note = n }
+	data, err := f.Read()
 	if err != nil || !bytes.Equal(data, text('a')) || !strings.Contains(note, "cannot be written back") {
 		return fmt.Errorf("on a read-only disk: %d bytes, note %q, %v", len(data), note, err)
 	}

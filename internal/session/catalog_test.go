@@ -16,7 +16,7 @@ import (
 func open(t *testing.T, state string) *Store {
 	t.Helper()
 	n := 0
-	s, err := Open(state, 3, func() time.Time { return time.Unix(1000, 0).UTC() }, func() string { n++; return fmt.Sprintf("id-%s-%d", t.Name(), n) })
+	s, err := Open(state, 3, func() time.Time { return time.Unix(1000, 0).UTC() }, func() string { n++; return fmt.Sprintf("id-%s-%d", t.Name(), n) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestASessionThatIsKeptOutlivesItsDaemon(t *testing.T) {
 	state, ws := t.TempDir(), t.TempDir()
 	n := 0
 	again := func() *Store {
-		s, err := Open(state, 10, time.Now, func() string { n++; return fmt.Sprint("s", n) })
+		s, err := Open(state, 10, time.Now, func() string { n++; return fmt.Sprint("s", n) }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

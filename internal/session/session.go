@@ -3,8 +3,8 @@
 // how many calls it has made and how they were decided.
 //
 // A session that is kept is one folder below sessions/ in the state directory,
-// with session.json in it (0600, written whole); one that is not ends with the
-// daemon, and so does what runs in it. What only matters while the daemon
+// with session.json in it, a [durable.File] with its backup; one that is not
+// ends with the daemon, and so does what runs in it. What only matters while the daemon
 // lives (taint, tally, running process) is kept in memory; losing it can only
 // make an answer stricter or a receipt shorter, with one exception that is
 // handled: taint is written at once when it grows, because forgetting it would
@@ -15,15 +15,12 @@ package session
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/durable"
@@ -72,13 +69,17 @@ type Store struct {
 	now      func() time.Time
 	newID    func() string
 	maxCalls int
+	told     func(note string)
+	settings *durable.File // tools.json
 
+	set   sync.Mutex // held while the person's settings change
 	first sync.Mutex // held while a client's session is looked for and begun, so that it is one
 
 	mu      sync.Mutex // guards what follows and every *live in it
 	all     map[string]*live
 	foreign map[string]string // client + "\x00" + foreign id → session id
 	ended   map[string]past   // by the same key
+	unsaved map[*live]bool    // the disk has less than is known of them
 	catalog map[string]reeve.Catalog
 }
 
@@ -95,13 +96,23 @@ type live struct {
 	plan  bool // the client in it is in plan mode now
 	kept  bool // it outlives the daemon, and has a file
 
-	write sync.Mutex // held while the file is written, so that what is newer stands last
+	write sync.Mutex    // held while the file is written, so that what is newer stands last
+	file  *durable.File // of a session that is kept
 }
 
-// Open reads the sessions that have not ended.
-func Open(state string, maxCalls int, now func() time.Time, newID func() string) (*Store, error) {
-	s := &Store{dir: filepath.Join(state, "sessions"), now: now, newID: newID, maxCalls: maxCalls,
-		all: map[string]*live{}, foreign: map[string]string{}, ended: map[string]past{}, catalog: map[string]reeve.Catalog{}}
+// Bounds of the files, in bytes: what they hold is bounded, far below.
+const maxFile = 16 << 20
+
+// Open reads the sessions that have not ended. told hears, for a person, what
+// was taken from a backup and what could not be read; nil is nobody.
+func Open(state string, maxCalls int, now func() time.Time, newID func() string, told func(note string)) (*Store, error) {
+	if told == nil {
+		told = func(string) {}
+	}
+	s := &Store{dir: filepath.Join(state, "sessions"), now: now, newID: newID, maxCalls: maxCalls, told: told,
+		all: map[string]*live{}, foreign: map[string]string{}, ended: map[string]past{}, unsaved: map[*live]bool{}, catalog: map[string]reeve.Catalog{}}
+	s.settings = &durable.File{Path: filepath.Join(state, "tools.json"), Max: maxFile, Told: told,
+		Check: func(b []byte) error { _, err := parseCatalog(b); return err }}
 	if err := durable.MkdirAll(s.dir); err != nil {
 		return nil, fmt.Errorf("make the sessions folder: %w", err)
 	}
@@ -113,16 +124,17 @@ func Open(state string, maxCalls int, now func() time.Time, newID func() string)
 		return nil, fmt.Errorf("read the sessions folder: %w", err)
 	}
 	for _, n := range names {
-		var one Session
-		b, err := os.ReadFile(filepath.Join(s.dir, n.Name(), "session.json"))
-		if err != nil || json.Unmarshal(b, &one) != nil || one.ID != n.Name() {
-			continue // a session that cannot be read is not resumed: its calls are refused as unknown
-		}
-		if !one.Ended.IsZero() {
+		one, file, err := s.read(n.Name())
+		switch {
+		case errors.Is(err, reeve.ErrNotFound): // a folder that nobody came to write in, or that is being removed
+		case err != nil: // a session that cannot be read is not resumed: its calls are refused as unknown
+			told(err.Error())
+		case !one.Ended.IsZero():
 			s.remember(&live{Session: one})
-			continue
+		default:
+			l := s.keep(one)
+			l.kept, l.file = true, file
 		}
-		s.keep(one).kept = true
 	}
 	return s, nil
 }
@@ -187,16 +199,6 @@ func (s *Store) Keep(id string) error {
 	l.kept = true
 	s.mu.Unlock()
 	return errors.Join(s.persist(l), durable.SyncDir(s.dir))
-}
-
-// persist brings what is known of a session to the disk.
-func (s *Store) persist(l *live) error {
-	l.write.Lock()
-	defer l.write.Unlock()
-	s.mu.Lock()
-	one := l.Session
-	s.mu.Unlock()
-	return s.save(&one)
 }
 
 // drop forgets a session that could not be kept.
@@ -345,24 +347,14 @@ func (s *Store) End(id string) error {
 
 // Recall reads a session back, also one that has ended.
 func (s *Store) Recall(id string) (Session, error) {
-	var one Session
-	b, err := os.ReadFile(filepath.Join(s.Dir(id), "session.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &one)
-	}
-	if err == nil && one.ID != id {
-		err = fmt.Errorf("it tells of session %s", one.ID)
-	}
-	if err != nil {
-		return Session{}, fmt.Errorf("read session %s: %w", id, err)
-	}
-	return one, nil
+	one, _, err := s.read(id)
+	return one, err
 }
 
 // Reopen begins an ended session again: what it had read still counts, its
 // workspace must still be fit for one.
 func (s *Store) Reopen(id, home string) (Session, error) {
-	one, err := s.Recall(id)
+	one, file, err := s.read(id)
 	if err != nil {
 		return Session{}, err
 	}
@@ -374,12 +366,13 @@ func (s *Store) Reopen(id, home string) (Session, error) {
 		return Session{}, fmt.Errorf("begin session %s again: %w", id, err)
 	}
 	one.Ended = time.Time{}
-	if err := s.save(&one); err != nil {
+	if err := s.save(&live{file: file}, &one); err != nil {
 		return Session{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keep(one).kept = true
+	l := s.keep(one)
+	l.kept, l.file = true, file
 	return one, nil
 }
 
@@ -460,85 +453,4 @@ func (s *Store) Tally(id string) Tally {
 		return t
 	}
 	return Tally{}
-}
-
-// Catalog is the stricter of the person's setting for a tool and the
-// session's own (Y24, Y27). A setting for "bash" also holds for another
-// client's tool of that name, "claude:bash".
-func (s *Store) Catalog(id, tool string) reeve.Catalog {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.catalog) == 0 && (s.all[id] == nil || len(s.all[id].Tools) == 0) {
-		return reeve.CatalogUnset
-	}
-	_, bare, _ := strings.Cut(tool, ":")
-	c := max(s.catalog[tool], s.catalog[bare])
-	if l := s.all[id]; l != nil {
-		c = max(c, l.Tools[tool], l.Tools[bare])
-	}
-	return c
-}
-
-// Settings returns the person's tool settings.
-func (s *Store) Settings() map[string]reeve.Catalog {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make(map[string]reeve.Catalog, len(s.catalog))
-	for k, v := range s.catalog {
-		out[k] = v
-	}
-	return out
-}
-
-// SetTool changes and keeps the person's setting for one tool.
-func (s *Store) SetTool(tool string, c reeve.Catalog) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	next := make(map[string]reeve.Catalog, len(s.catalog)+1)
-	for k, v := range s.catalog {
-		next[k] = v
-	}
-	next[strings.ToLower(tool)] = c
-	b, err := json.Marshal(next, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("keep the tool settings: %w", err)
-	}
-	if err := durable.WriteFile(s.catalogFile(), b, 0o600); err != nil {
-		return fmt.Errorf("keep the tool settings: %w", err)
-	}
-	s.catalog = next
-	return nil
-}
-
-func (s *Store) catalogFile() string { return filepath.Join(filepath.Dir(s.dir), "tools.json") }
-
-// readCatalog fails closed: a settings file that cannot be read stops the
-// daemon, since forgetting an "off" would loosen the gate.
-func (s *Store) readCatalog() error {
-	b, err := os.ReadFile(s.catalogFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &s.catalog)
-	}
-	if err != nil {
-		return fmt.Errorf("read the tool settings %s: %w; mend or remove the file", s.catalogFile(), err)
-	}
-	return nil
-}
-
-func (s *Store) save(one *Session) error {
-	dir := s.Dir(one.ID)
-	if err := durable.MkdirAll(dir); err != nil {
-		return fmt.Errorf("keep session %s: %w", one.ID, err)
-	}
-	b, err := json.Marshal(one)
-	if err != nil {
-		return fmt.Errorf("keep session %s: %w", one.ID, err)
-	}
-	if err := durable.WriteFile(filepath.Join(dir, "session.json"), b, 0o600); err != nil {
-		return fmt.Errorf("keep session %s: %w", one.ID, err)
-	}
-	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/ingress/install"
+	"github.com/reeve-gate/reeve/internal/jsonc"
 	"github.com/reeve-gate/reeve/internal/mcp/clients"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -246,46 +245,57 @@ func (m *moving) keptFile(path string) string {
 	return filepath.Join(m.kept, m.client.Name+"-"+digestOf([]byte(path))[:16]+".json")
 }
 
+// maxMoved bounds the file of what was moved, in bytes: it holds a client's
+// file twice at most.
+const maxMoved = 4 * jsonc.MaxText
+
+// book is the file of what was moved out of path.
+func (m *moving) book(path string) *durable.File {
+	return &durable.File{Path: m.keptFile(path), Max: maxMoved, Check: func(src []byte) error { _, err := parseMoved(src); return err },
+		Told: func(note string) { fmt.Fprintf(m.desk.Stderr, "reeve: %s\n", note) }}
+}
+
 // load is what was kept of a file, or nil.
-func (m *moving) load(path string) (*moved, error) {
-	src, err := os.ReadFile(m.keptFile(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+func (m *moving) load(path string) (k *moved, err error) {
+	src, err := m.book(path).Read()
+	if err == nil && src != nil {
+		k, err = parseMoved(src)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was moved out of %s: %w", path, err)
+	}
+	return k, nil
+}
+
+func parseMoved(src []byte) (*moved, error) {
 	var k moved
-	if err == nil {
-		err = json.Unmarshal(src, &k, json.RejectUnknownMembers(true))
-	}
+	err := json.Unmarshal(src, &k, json.RejectUnknownMembers(true))
 	if err == nil && k.Version != movedVersion {
 		err = fmt.Errorf("its form is version %d, and this program reads version %d", k.Version, movedVersion)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read what was moved out of %s: %s: %w", path, m.keptFile(path), err)
-	}
-	return &k, nil
+	return &k, err
 }
 
 // keep keeps what is needed to put a file back. What was moved before and is
 // not back yet stays with it.
 func (m *moving) keep(f *install.File, after []byte, taken []takenFrom) error {
-	k := &moved{Version: movedVersion, Client: m.client.Name, Path: f.Path, Exact: true, Existed: f.Exists, Before: f.Text, After: digestOf(after), Taken: taken}
-	before, err := m.load(f.Path)
-	if err != nil {
-		return err
-	}
-	if before != nil {
-		k.Exact = before.Exact && before.After == digestOf(f.Text) && len(taken) == 0
-		k.Before, k.Existed = before.Before, before.Existed
-		k.Taken = append(before.Taken, taken...)
-	}
-	src, err := json.Marshal(k, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
 	if err := durable.Private(m.kept); err != nil {
 		return fmt.Errorf("keep what is moved out of %s: %w", f.Path, err)
 	}
-	if err := durable.WriteFile(m.keptFile(f.Path), src, 0o600); err != nil {
+	err := m.book(f.Path).Change(func(old []byte) ([]byte, error) {
+		k := &moved{Version: movedVersion, Client: m.client.Name, Path: f.Path, Exact: true, Existed: f.Exists, Before: f.Text, After: digestOf(after), Taken: taken}
+		if old != nil {
+			before, err := parseMoved(old)
+			if err != nil {
+				return nil, err
+			}
+			k.Exact = before.Exact && before.After == digestOf(f.Text) && len(taken) == 0
+			k.Before, k.Existed = before.Before, before.Existed
+			k.Taken = append(before.Taken, taken...)
+		}
+		return json.Marshal(k, json.Deterministic(true))
+	})
+	if err != nil {
 		return fmt.Errorf("keep what is moved out of %s: %w", f.Path, err)
 	}
 	return nil
@@ -317,7 +327,7 @@ func (m *moving) back() error {
 		if err := f.Save(text, exists); err != nil {
 			return err
 		}
-		if err := os.Remove(m.keptFile(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := m.book(f.Path).Remove(); err != nil {
 			return fmt.Errorf("forget what was moved: %w", err)
 		}
 		for _, n := range notes {

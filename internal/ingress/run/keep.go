@@ -104,7 +104,7 @@ func (d *Door) start(ctx context.Context, one session.Session, lay layout.Layout
 	link, ran, err := d.begin(ctx, k, lay, env, how)
 	if link == nil {
 		d.runs.drop(one.ID)
-		dropRecord(k.folder)
+		_ = recordOf(k.folder).Remove()
 		d.Host.Ended(one.ID)
 		return ran, err
 	}
@@ -313,8 +313,9 @@ func (d *Door) Adopt() {
 			os.RemoveAll(folder)
 			continue
 		}
+		b, err := recordOf(folder).Read() // one that is missing is put back from its backup first
 		review.Sweep(folder, recordFile)
-		if _, err := os.Lstat(filepath.Join(folder, recordFile)); err == nil {
+		if b != nil || err != nil {
 			all.Go(func() { d.adopt(folder) })
 		}
 	}

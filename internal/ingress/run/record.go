@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/reeve-gate/reeve/internal/view"
 )
 
-// recordFile holds a kept session's record, in the session's own folder.
 const recordFile = "kept.json"
 
 // record is what is known of a kept session beside session.json: how its
@@ -35,32 +33,36 @@ type record struct {
 	Receipt []string           // lines for a person
 }
 
+// recordOf is the file of a session's record, in the session's own folder.
+func recordOf(folder string) *durable.File {
+	return &durable.File{Path: filepath.Join(folder, recordFile), Max: 16 << 20, Check: func(b []byte) error { _, err := parseRecord(b); return err }}
+}
+
 // save writes the record whole.
 func (r *record) save(folder string) error {
 	b, err := json.Marshal(r)
-	if err == nil {
-		err = durable.WriteFile(filepath.Join(folder, recordFile), b, 0o600)
-	}
 	if err != nil {
-		return fmt.Errorf("keep the session's record: %w", err)
+		return err
 	}
-	return nil
+	return recordOf(folder).Put(b)
 }
 
-// readRecord reads a record back. A field that this build does not know is an
-// error: it may be one that made the boundary narrower.
+// readRecord reads a record back.
 func readRecord(folder string) (record, error) {
-	var r record
-	b, err := os.ReadFile(filepath.Join(folder, recordFile))
-	if err == nil {
-		dec := json.NewDecoder(bytes.NewReader(b))
-		dec.DisallowUnknownFields()
-		err = dec.Decode(&r)
-	}
+	b, err := recordOf(folder).Read()
 	if err != nil {
-		return r, fmt.Errorf("read the session's record: %w", err)
+		return record{}, err
 	}
-	return r, nil
+	return parseRecord(b)
 }
 
-func dropRecord(folder string) { os.Remove(filepath.Join(folder, recordFile)) }
+// parseRecord: a field that this build does not know is an error, since it may
+// be one that made the boundary narrower.
+func parseRecord(b []byte) (r record, err error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err = dec.Decode(&r); err != nil {
+		err = fmt.Errorf("it is no record of a session: %w", err)
+	}
+	return r, err
+}

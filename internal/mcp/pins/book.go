@@ -3,7 +3,6 @@ package pins
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,10 +22,13 @@ const maxPin = 24 << 20
 // Book keeps the pins of all servers in one directory. It is safe for
 // concurrent use.
 type Book struct {
+	Told func(note string) // hears, for a person, where a backup had to be taken; nil = nobody
+
 	dir string
 
-	mu   sync.Mutex // guards read, and the files
-	read map[string]kept
+	mu    sync.Mutex // guards what follows, and the files
+	read  map[string]kept
+	files map[string]*durable.File
 }
 
 type kept struct {
@@ -36,7 +38,9 @@ type kept struct {
 
 // NewBook keeps pins in a directory of Reeve's own, which is made when it is
 // needed.
-func NewBook(dir string) *Book { return &Book{dir: dir, read: map[string]kept{}} }
+func NewBook(dir string) *Book {
+	return &Book{dir: dir, read: map[string]kept{}, files: map[string]*durable.File{}}
+}
 
 // Pin is what is kept of a server; nil where nothing is. It is not to be
 // changed. After an error nobody knows what was trusted.
@@ -47,36 +51,63 @@ func (b *Book) Pin(server string) (*Pin, error) {
 }
 
 func (b *Book) load(server string) (*Pin, error) {
-	path := b.path(server)
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	k, err := b.look(server)
+	if err == nil && k.pin != nil && k.info == nil {
+		k, err = b.look(server) // it was put back, or written in this moment
+	}
+	if err != nil {
 		delete(b.read, server)
-		return nil, nil
-	}
-	if err != nil {
 		return nil, fmt.Errorf("read what was trusted of server %s: %w", server, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	if b.read[server] = k; k.info == nil {
+		delete(b.read, server)
+	}
+	return k.pin, nil
+}
+
+// look is load for one moment: without info where the file changed in it.
+func (b *Book) look(server string) (kept, error) {
+	path := b.path(server)
+	before, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		if k, ok := b.read[server]; ok && unchanged(before, k.info) {
+			return k, nil
+		}
+		if err := private(before); err != nil {
+			return kept{}, fmt.Errorf("%s: %w", path, err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return kept{}, err
+	}
+	src, err := b.file(server).Read()
 	if err != nil {
-		return nil, fmt.Errorf("read what was trusted of server %s: %w", server, err)
+		return kept{}, fmt.Errorf("%w; then run reeve mcp trust %s", err, server)
 	}
-	if k, ok := b.read[server]; ok && os.SameFile(info, k.info) && info.Size() == k.info.Size() && info.ModTime().Equal(k.info.ModTime()) && info.Mode() == k.info.Mode() {
-		return k.pin, nil
-	}
-	if err := private(info); err != nil {
-		return nil, fmt.Errorf("read what was trusted of server %s: %s: %w", server, path, err)
-	}
-	src, err := io.ReadAll(io.LimitReader(f, maxPin+1))
-	if err != nil {
-		return nil, fmt.Errorf("read what was trusted of server %s: %w", server, err)
+	if src == nil {
+		return kept{}, nil
 	}
 	p, err := Parse(server, src)
 	if err != nil {
-		return nil, fmt.Errorf("read what was trusted of server %s: %s: %w; remove the file and run reeve mcp trust %s", server, path, err, server)
+		return kept{}, err
 	}
-	b.read[server] = kept{info, p}
-	return p, nil
+	if after, err := os.Lstat(path); err == nil && before != nil && unchanged(after, before) {
+		return kept{after, p}, nil
+	}
+	return kept{nil, p}, nil
+}
+
+func unchanged(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
+}
+
+func (b *Book) file(server string) *durable.File {
+	f := b.files[server]
+	if f == nil {
+		f = &durable.File{Path: b.path(server), Max: maxPin, Told: b.Told, Check: func(src []byte) error { _, err := Parse(server, src); return err }}
+		b.files[server] = f
+	}
+	return f
 }
 
 // private reports why a file is not Reeve's own word.
@@ -133,11 +164,14 @@ func (b *Book) Put(p *Pin) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if _, err := b.load(p.Server); err != nil { // what cannot be read is not replaced
+		return err
+	}
 	delete(b.read, p.Server)
 	if err := durable.Private(b.dir); err != nil {
 		return fmt.Errorf("keep what is trusted of server %s: %w", p.Server, err)
 	}
-	if err := durable.WriteFile(b.path(p.Server), src, 0o600); err != nil {
+	if err := b.file(p.Server).Write(src); err != nil {
 		return fmt.Errorf("keep what is trusted of server %s: %w", p.Server, err)
 	}
 	return nil
@@ -173,7 +207,7 @@ func (b *Book) Forget(server string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.read, server)
-	if err := os.Remove(b.path(server)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := b.file(server).Remove(); err != nil {
 		return fmt.Errorf("forget server %s: %w", server, err)
 	}
 	return nil

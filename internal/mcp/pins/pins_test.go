@@ -2,6 +2,7 @@ package pins
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -227,22 +228,25 @@ func pinThatCannotBeRead(t *testing.T) {
 		t.Errorf("read %+v, %v", got, err)
 	}
 	good, _ := os.ReadFile(file)
+	put := func(text string) error {
+		return errors.Join(os.WriteFile(file, []byte(text), 0o600), os.WriteFile(file+".bak", []byte(text), 0o600))
+	}
 	for name, spoil := range map[string]func() error{
 		"another digest": func() error {
-			return os.WriteFile(file, []byte(strings.Replace(string(good), "Finds.", "Finds!", 1)), 0o600)
+			return put(strings.Replace(string(good), "Finds.", "Finds!", 1))
 		},
 		"unknown name": func() error {
-			return os.WriteFile(file, []byte(strings.Replace(string(good), `"version":1`, `"version":1,"more":1`, 1)), 0o600)
+			return put(strings.Replace(string(good), `"version":1`, `"version":1,"more":1`, 1))
 		},
 		"newer": func() error {
-			return os.WriteFile(file, []byte(strings.Replace(string(good), `"version":1`, `"version":2`, 1)), 0o600)
+			return put(strings.Replace(string(good), `"version":1`, `"version":2`, 1))
 		},
 		"other server": func() error {
-			return os.WriteFile(file, []byte(strings.Replace(string(good), `"server":"files"`, `"server":"other"`, 1)), 0o600)
+			return put(strings.Replace(string(good), `"server":"files"`, `"server":"other"`, 1))
 		},
-		"cut off": func() error { return os.WriteFile(file, good[:len(good)-2], 0o600) },
+		"cut off": func() error { return put(string(good[:len(good)-2])) },
 		"twice": func() error {
-			return os.WriteFile(file, []byte(strings.Replace(string(good), `"version":1`, `"trusted":true,"version":1`, 1)), 0o600)
+			return put(strings.Replace(string(good), `"version":1`, `"trusted":true,"version":1`, 1))
 		},
 		"for others": func() error { return os.Chmod(file, 0o644) },
 		"a link": func() error {
@@ -262,9 +266,18 @@ func pinThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: held %s", name, held(r))
 		}
 		os.Remove(file)
-		if err := os.WriteFile(file, good, 0o600); err != nil {
+		if err := put(string(good)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Truncate(file, 20); err != nil {
+		t.Fatal(err)
+	}
+	note := ""
+	again := NewBook(dir)
+	again.Told = func(n string) { note = n }
+	if got, err := again.Pin("files"); err != nil || !reflect.DeepEqual(asJSON(t, got), asJSON(t, p)) || !strings.Contains(note, "from its backup") {
+		t.Errorf("cut off, with a backup: %+v, %v, note %q", got, err, note)
 	}
 	if err := b.Change("files", func(p *Pin) (*Pin, error) { return p.Say("files", "find", classify.Denied), nil }); err != nil {
 		t.Error(err)

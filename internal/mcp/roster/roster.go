@@ -8,12 +8,10 @@
 package roster
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,7 +23,6 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/config"
-	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/mcp/catalog"
 	"github.com/reeve-gate/reeve/internal/mcp/classify"
 	"github.com/reeve-gate/reeve/internal/mcp/finding"
@@ -114,15 +111,7 @@ func (r *Roster) remove(c wire.Servers) (string, error) {
 
 // edit changes the file as it is now. A link to it stays a link.
 func (r *Roster) edit(c wire.Servers, change func([]byte) ([]byte, error)) (string, error) {
-	file := r.File
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	}
-	src, err := config.ReadOwned(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	out, err := change(src)
+	changed, err := config.Edit(r.File, change)
 	switch {
 	case errors.Is(err, servers.ErrNone):
 		return "", fmt.Errorf("%w: %v; reeve mcp ls lists them", reeve.ErrNotFound, err)
@@ -130,17 +119,8 @@ func (r *Roster) edit(c wire.Servers, change func([]byte) ([]byte, error)) (stri
 		return "", fmt.Errorf("%w: %v; take it out first, or choose another name", reeve.ErrUsage, err)
 	case err != nil:
 		return "", err
-	case bytes.Equal(out, src):
+	case !changed:
 		return c.Server + " is as it was", nil
-	}
-	if err := durable.MkdirAll(filepath.Dir(file)); err != nil {
-		return "", fmt.Errorf("write %s: %w", r.File, err)
-	}
-	if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, src) {
-		return "", fmt.Errorf("%s was changed meanwhile; try again", r.File)
-	}
-	if err := durable.WriteFile(file, out, 0o600); err != nil {
-		return "", fmt.Errorf("write %s: %w", r.File, err)
 	}
 	return "", nil
 }

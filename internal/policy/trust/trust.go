@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -19,25 +17,36 @@ import (
 // Trust keeps which project policies a person has accepted, by workspace and
 // by the digest of the exact content.
 type Trust struct {
-	file string
-	mu   sync.Mutex // guards all, and the file
+	file *durable.File
+	mu   sync.Mutex // guards all
 	all  map[string]map[string]bool
 }
 
-// Open reads what is trusted from a state directory.
-func Open(state string) (*Trust, error) {
-	t := &Trust{file: filepath.Join(state, "trust.json"), all: map[string]map[string]bool{}}
-	b, err := os.ReadFile(t.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return t, nil
+// maxFile bounds trust.json, in bytes: a digest takes under 80.
+const maxFile = 16 << 20
+
+// Open reads what is trusted from a state directory; told hears where the
+// backup had to be taken. What can be read nowhere is an error: untrusted is
+// the safe reading, but a person should know.
+func Open(state string, told func(note string)) (*Trust, error) {
+	t := &Trust{file: &durable.File{Path: filepath.Join(state, "trust.json"), Max: maxFile, Told: told,
+		Check: func(b []byte) error { _, err := parse(b); return err }}}
+	b, err := t.file.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read what is trusted: %w", err)
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &t.all)
+	t.all, err = parse(b)
+	return t, err
+}
+
+func parse(b []byte) (all map[string]map[string]bool, err error) {
+	if b == nil {
+		return map[string]map[string]bool{}, nil
 	}
-	if err != nil { // untrusted is the safe reading, but a person should know
-		return nil, fmt.Errorf("read %s: %w; remove the file to start with nothing trusted", t.file, err)
+	if err = json.Unmarshal(b, &all); err == nil && all == nil {
+		err = errors.New("it holds nothing")
 	}
-	return t, nil
+	return all, err
 }
 
 // Has reports whether the file with this digest is trusted in a workspace.
@@ -52,22 +61,22 @@ func (t *Trust) Set(ws string, digest [32]byte, yes bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := hex.EncodeToString(digest[:])
-	if t.all[ws] == nil {
-		t.all[ws] = map[string]bool{}
-	}
-	was := t.all[ws][key]
-	if t.all[ws][key] = true; !yes {
-		delete(t.all[ws], key)
-	}
-	b, err := json.Marshal(t.all, json.Deterministic(true))
-	if err == nil {
-		err = durable.WriteFile(t.file, b, 0o600)
-	}
-	if err != nil {
-		if t.all[ws][key] = true; !was {
-			delete(t.all[ws], key)
+	var next map[string]map[string]bool
+	err := t.file.Change(func(old []byte) (_ []byte, err error) {
+		if next, err = parse(old); err != nil {
+			return nil, err
 		}
+		if next[ws] == nil {
+			next[ws] = map[string]bool{}
+		}
+		if next[ws][key] = true; !yes {
+			delete(next[ws], key)
+		}
+		return json.Marshal(next, json.Deterministic(true))
+	})
+	if err != nil {
 		return fmt.Errorf("keep what is trusted: %w", err)
 	}
+	t.all = next
 	return nil
 }
