@@ -83,8 +83,9 @@ jail/gitconf     pure part  :
 jail/services    pure part  :
 jail/environ     pure part  :
 jail/orders      pure part  :
+jail/places      pure part  :
 jail/configured  part       : jail/tree jail/gitconf
-jail                        : reeve permit jail/tree jail/configured jail/environ jail/orders jail/services
+jail                        : reeve permit jail/tree jail/configured jail/environ jail/orders jail/places jail/services
 
 policy/lint      pure       : reeve tool policy policy/match policy/rule
 policy/claude    pure       : reeve policy policy/rule policy/tree
@@ -126,7 +127,7 @@ jail/bwrap       exec       : reeve permit jail jail/cell jail/orders jail/limit
 jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted jail/viewed
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group jail/ruleset jail/viewed
-jail/ssh         exec       : late reeve permit jail jail/tree jail/gitconf jail/environ jail/seccomp jail/group jail/trusted
+jail/ssh         exec       : late reeve permit jail jail/tree jail/gitconf jail/environ jail/places jail/seccomp jail/group jail/trusted
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group jail/viewed

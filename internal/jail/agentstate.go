@@ -210,16 +210,12 @@ func (cli agentCLI) closed() []string {
 // writable as a workspace, or by naming a directory above, and refuses one
 // inside of which everything starts programs.
 func closeAgentState(plan *Plan, at Place, r roots) error {
-	writable := r.write
-	if !plan.ReadOnly {
-		writable = append([]string{plan.Workspace}, writable...)
-	}
 	for _, cli := range agentCLIs {
 		dir, err := tree.CanonicalDir(cli.place(at, r))
 		if err != nil {
 			continue
 		}
-		for _, root := range writable {
+		for _, root := range r.granted {
 			if tree.Within(root, dir) {
 				cli.close(guard{plan: plan, root: root}, dir)
 			}

@@ -9,13 +9,6 @@ import (
 // What a boundary on another machine needs of the lists of this package: there
 // no look-up of ours can be made, so that the names go there.
 
-// CredentialStores are hidden below every home directory (A18); the last
-// element may hold *.
-func CredentialStores() []string { return slices.Clone(credentialStores) }
-
-// MachineSecrets are hidden wherever they can be read; an element may hold *.
-func MachineSecrets() []string { return slices.Clone(machineSecrets) }
-
 // GitNames are what git executes, or takes its configuration from, inside a
 // git directory.
 func GitNames() []string { return slices.Clone(gitNames) }

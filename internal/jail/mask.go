@@ -12,51 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reeve-gate/reeve/internal/jail/environ"
+	"github.com/reeve-gate/reeve/internal/jail/places"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
-// credentialStores are hidden below every home directory (A18). A directory
-// becomes an empty read-only one, a file an empty one that nobody may open.
-var credentialStores = []string{
-	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".password-store", ".1password", ".local/share/keyrings", ".pki",
-	".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/op", ".config/containers", ".config/doctl", ".config/heroku", ".config/rclone",
-	".age", ".config/1Password", ".config/Bitwarden", ".config/keepassxc", ".config/stripe", ".local/share/kwalletd", ".databrickscfg", ".passwd-s3fs",
-	".snowflake", ".htpasswd", "snap/firefox", "snap/chromium", ".config/opera*", ".config/vivaldi*", ".config/google-chrome-*", ".config/microsoft-edge-*",
-	".config/age", ".config/sops", ".config/keybase", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
-	".config/git/credentials", ".config/pypoetry/auth.toml", ".config/Bitwarden CLI", ".mozilla", ".thunderbird", ".var/app",
-	".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".vault-token", ".s3cfg", ".boto",
-	".cargo/credentials*", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
-	".terraform.d", ".terraformrc", ".config/fly", ".fly", ".config/netlify", ".Xauthority", ".ICEauthority", ".huggingface", ".cache/huggingface/token",
-	".colima", ".lima", ".rd", ".orbstack", ".nuget/NuGet/NuGet.Config", ".config/configstore", ".composer/auth.json", ".config/composer/auth.json",
-}
-
-// machineSecrets are hidden wherever they exist: run by root, the process
-// would own them.
-var machineSecrets = []string{
-	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private", "/etc/ssh/ssh_host_*_key",
-	"/etc/docker/key.json", "/etc/kubernetes", "/etc/rancher", "/etc/wireguard", "/etc/NetworkManager/system-connections", "/root/.ssh",
-	"/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet", "/var/lib/sss",
-}
-
 // socketVars name a socket of the host that the person's session speaks to.
 var socketVars = []string{"SSH_AUTH_SOCK", "DOCKER_HOST", "CONTAINER_HOST", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "PULSE_SERVER", "TMUX"}
-
-// movedStores name a credential store, or the directory of several, that a
-// person keeps elsewhere; what is joined stands below it.
-var movedStores = map[string][]string{
-	"AWS_SHARED_CREDENTIALS_FILE": {""}, "AWS_CONFIG_FILE": {""}, "AZURE_CONFIG_DIR": {""}, "CLOUDSDK_CONFIG": {""}, "DOCKER_CONFIG": {""}, "GH_CONFIG_DIR": {""},
-	"GNUPGHOME": {""}, "GOOGLE_APPLICATION_CREDENTIALS": {""}, "KUBECONFIG": {""}, "NETRC": {""}, "NPM_CONFIG_USERCONFIG": {""}, "npm_config_userconfig": {""},
-	"PASSWORD_STORE_DIR": {""}, "PGPASSFILE": {""}, "VAULT_TOKEN_FILE": {""}, "XAUTHORITY": {""}, "CARGO_HOME": {"credentials", "credentials.toml"},
-	"XDG_CONFIG_HOME": {"gcloud", "gh", "hub", "op", "containers", "doctl", "heroku", "rclone", "age", "sops", "google-chrome", "chromium", "git/credentials",
-		"1Password", "Bitwarden", "Bitwarden CLI", "keepassxc", "keybase", "stripe", "fly", "netlify", "glab-cli", "configstore", "composer/auth.json"},
-	"XDG_DATA_HOME": {"keyrings"},
-}
 
 // elsewhere lists the stores that the environment puts in other places. One
 // that holds a directory the process needs is left out: it cannot be a store.
 func elsewhere(env, keep []string) []string {
 	var out []string
-	for name, below := range movedStores {
+	for name, below := range places.MovedStores {
 		for _, place := range filepath.SplitList(environ.Lookup(env, name)) {
 			for _, b := range below {
 				if !filepath.IsAbs(place) {
@@ -82,7 +49,7 @@ const maxSockets = 64
 func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	var found []string
 	for _, home := range r.homes {
-		for _, name := range slices.Concat(credentialStores, systemStores) {
+		for _, name := range slices.Concat(places.Stores, systemStores) {
 			found = append(found, present(home, name)...)
 		}
 		if !p.AgentState {
@@ -97,7 +64,7 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 		}
 	}
 	found = append(found, elsewhere(at.Env, slices.Concat(r.homes, []string{plan.Workspace}, plan.Write))...)
-	for _, pattern := range slices.Concat(machineSecrets, systemSecrets) {
+	for _, pattern := range slices.Concat(places.Secrets, systemSecrets) {
 		for _, path := range present("/", pattern) {
 			if unix.Access(path, unix.R_OK) == nil || unix.Access(path, unix.X_OK) == nil {
 				found = append(found, path)

@@ -72,7 +72,12 @@ func under(dir string, paths []string) []string {
 
 func TestRootsThatWouldGiveTheMachineAwayAreRefused(t *testing.T) {
 	h := newHouse(t)
-	h.put(t, "home/.ssh/id", "home/file")
+	h.put(t, "home/.ssh/id", "home/file", "home/.config/git/hooks/x", "moved/systemd/user/x", "home/.config/systemd/x", "home/dotfiles/nvim/init.lua")
+	for link, to := range map[string]string{"atgit": filepath.Join(h.home, ".config/git"), "home/.config/nvim": "../dotfiles/nvim"} {
+		if err := os.Symlink(to, filepath.Join(h.base, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	outside := t.TempDir()
 	if err := os.Symlink("/", filepath.Join(h.base, "root")); err != nil {
 		t.Fatal(err)
@@ -85,31 +90,39 @@ func TestRootsThatWouldGiveTheMachineAwayAreRefused(t *testing.T) {
 		many[i] = outside
 	}
 	for name, change := range map[string]func(*Place, *Options){
-		"workspace /":                  func(p *Place, _ *Options) { p.Workspace = "/" },
-		"workspace home":               func(p *Place, _ *Options) { p.Workspace = h.home },
-		"workspace above home":         func(p *Place, _ *Options) { p.Workspace = h.base },
-		"workspace link to /":          func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "root") },
-		"workspace link to home":       func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "athome") },
-		"workspace missing":            func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "none") },
-		"workspace a file":             func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, "file") },
-		"workspace relative":           func(p *Place, _ *Options) { p.Workspace = "ws" },
-		"workspace empty":              func(p *Place, _ *Options) { p.Workspace = "" },
-		"workspace with newline":       func(p *Place, _ *Options) { p.Workspace = h.ws + "\n" },
-		"workspace with zero":          func(p *Place, _ *Options) { p.Workspace = h.ws + "\x00" },
-		"workspace too long":           func(p *Place, _ *Options) { p.Workspace = "/" + strings.Repeat("a", 4096) },
-		"workspace is Reeve's state":   func(p *Place, _ *Options) { p.Workspace = h.state },
-		"workspace in Reeve's state":   func(p *Place, _ *Options) { p.State = []string{filepath.Dir(h.ws)} },
-		"workspace holds the state":    func(p *Place, _ *Options) { p.State = []string{filepath.Join(h.ws, "reeve")} },
-		"workspace holds credentials":  func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, ".ssh") },
-		"working directory elsewhere":  func(p *Place, _ *Options) { p.Dir = outside },
-		"working directory missing":    func(p *Place, _ *Options) { p.Dir = filepath.Join(h.ws, "none") },
-		"home missing":                 func(p *Place, _ *Options) { p.Home = filepath.Join(h.base, "none") },
-		"write /":                      func(_ *Place, o *Options) { o.Write = []string{"/"} },
-		"write home":                   func(_ *Place, o *Options) { o.Write = []string{h.home} },
-		"write home by a link":         func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.base, "athome")} },
-		"write home by dots":           func(_ *Place, o *Options) { o.Write = []string{h.ws + "/../.."} },
-		"write above the state":        func(_ *Place, o *Options) { o.Write = []string{filepath.Dir(filepath.Dir(h.state))} },
-		"write .local":                 func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".local")} },
+		"workspace /":                 func(p *Place, _ *Options) { p.Workspace = "/" },
+		"workspace home":              func(p *Place, _ *Options) { p.Workspace = h.home },
+		"workspace above home":        func(p *Place, _ *Options) { p.Workspace = h.base },
+		"workspace link to /":         func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "root") },
+		"workspace link to home":      func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "athome") },
+		"workspace missing":           func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.base, "none") },
+		"workspace a file":            func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, "file") },
+		"workspace relative":          func(p *Place, _ *Options) { p.Workspace = "ws" },
+		"workspace empty":             func(p *Place, _ *Options) { p.Workspace = "" },
+		"workspace with newline":      func(p *Place, _ *Options) { p.Workspace = h.ws + "\n" },
+		"workspace with zero":         func(p *Place, _ *Options) { p.Workspace = h.ws + "\x00" },
+		"workspace too long":          func(p *Place, _ *Options) { p.Workspace = "/" + strings.Repeat("a", 4096) },
+		"workspace is Reeve's state":  func(p *Place, _ *Options) { p.Workspace = h.state },
+		"workspace in Reeve's state":  func(p *Place, _ *Options) { p.State = []string{filepath.Dir(h.ws)} },
+		"workspace holds the state":   func(p *Place, _ *Options) { p.State = []string{filepath.Join(h.ws, "reeve")} },
+		"workspace holds credentials": func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, ".ssh") },
+		"working directory elsewhere": func(p *Place, _ *Options) { p.Dir = outside },
+		"working directory missing":   func(p *Place, _ *Options) { p.Dir = filepath.Join(h.ws, "none") },
+		"home missing":                func(p *Place, _ *Options) { p.Home = filepath.Join(h.base, "none") },
+		"write /":                     func(_ *Place, o *Options) { o.Write = []string{"/"} },
+		"write home":                  func(_ *Place, o *Options) { o.Write = []string{h.home} },
+		"write home by a link":        func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.base, "athome")} },
+		"write home by dots":          func(_ *Place, o *Options) { o.Write = []string{h.ws + "/../.."} },
+		"write above the state":       func(_ *Place, o *Options) { o.Write = []string{filepath.Dir(filepath.Dir(h.state))} },
+		"write .local":                func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".local")} },
+		"write what git starts from":  func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".config/git")} },
+		"write below it":              func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".config/git/hooks")} },
+		"write it by a link":          func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.base, "atgit")} },
+		"write it where it is moved": func(p *Place, o *Options) {
+			p.Env, o.Write = append(p.Env, "XDG_CONFIG_HOME="+h.base+"/moved"), []string{filepath.Join(h.base, "moved/systemd/user")}
+		},
+		"write what a link makes it":   func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, "dotfiles/nvim")} },
+		"workspace that starts units":  func(p *Place, _ *Options) { p.Workspace = filepath.Join(h.home, ".config/systemd") },
 		"write credentials":            func(_ *Place, o *Options) { o.Write = []string{filepath.Join(h.home, ".ssh")} },
 		"write /etc":                   func(_ *Place, o *Options) { o.Write = []string{"/etc"} },
 		"write /tmp":                   func(_ *Place, o *Options) { o.Write = []string{"/tmp"} },
@@ -340,6 +353,50 @@ func TestAgentFoldersKeepTheirSettingsAndOnlyRealOnesAreGranted(t *testing.T) {
 	}
 	if !slices.ContainsFunc(plan.Notes, func(n string) bool { return strings.Contains(n, ".codex") }) {
 		t.Errorf("nobody is told of the linked folder: %v", plan.Notes)
+	}
+}
+
+func TestWhatStartsProgramsOutsideIsKeptBelowARoot(t *testing.T) {
+	for _, profile := range []string{"agent", "strict"} {
+		h := newHouse(t)
+		h.put(t, "home/.cargo/config.toml", "home/.cargo/registry/x", "home/dotfiles/rc/bash", "home/dotfiles/nvim/init.lua")
+		if err := os.Mkdir(filepath.Join(h.home, ".config"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for link, to := range map[string]string{".bashrc": "dotfiles/rc/bash", ".config/nvim": filepath.Join(h.home, "dotfiles/nvim"), ".zshrc": "dotfiles/rc/zsh"} {
+			if err := os.Symlink(to, filepath.Join(h.home, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.ws = filepath.Join(h.home, "dotfiles")
+		plan := h.plan(t, profile, Options{Write: []string{filepath.Join(h.home, ".cargo")}})
+		for _, want := range []string{".cargo/config.toml", "dotfiles/nvim", "dotfiles/rc/bash"} {
+			if !slices.Contains(plan.Protect, filepath.Join(h.home, want)) {
+				t.Errorf("%s: %s is open: %v", profile, want, under(h.home, plan.Protect))
+			}
+		}
+		for _, want := range []string{".cargo/bin", "dotfiles/rc/zsh"} {
+			if !slices.Contains(plan.Absent, filepath.Join(h.home, want)) {
+				t.Errorf("%s: %s is not watched for: %v", profile, want, under(h.home, plan.Absent))
+			}
+		}
+		if !slices.Contains(plan.Pin, filepath.Join(h.home, "dotfiles/rc")) {
+			t.Errorf("%s: the directory of a start file can be moved away: %v", profile, plan.Pin)
+		}
+	}
+}
+
+func TestARefusedRootIsToldInWords(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/.config/git/config", "home/file")
+	for path, want := range map[string]string{
+		filepath.Join(h.home, "none"):        "write: there is no directory " + filepath.Join(h.home, "none") + "; make it first, or name one that is there",
+		filepath.Join(h.home, "file"):        "write: " + filepath.Join(h.home, "file") + " is not a directory; name the one that it is in",
+		filepath.Join(h.home, ".config/git"): "write: " + filepath.Join(h.home, ".config/git") + " lies in " + filepath.Join(h.home, ".config/git") + ", from which git starts programs outside of the boundary: choose another directory, or change it there yourself",
+	} {
+		if _, err := Profiles()[0].Plan(h.place(), Options{Write: []string{path}}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", path, err, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -94,7 +95,7 @@ const (
 func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 	roots, err := p.roots(at, opts)
 	if err != nil {
-		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
+		return Plan{}, err
 	}
 	plan := Plan{
 		Profile:   p.Name,
@@ -115,12 +116,12 @@ func (p Profile) Plan(at Place, opts Options) (Plan, error) {
 		p.grantAgentState(&plan, at, opts.Argv, roots)
 	}
 	p.protectRoots(&plan, roots)
-	if err := closeAgentState(&plan, at, roots); err != nil {
-		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
+	if err := errors.Join(closeAgentState(&plan, at, roots), closeStarts(&plan, at, roots)); err != nil {
+		return Plan{}, err
 	}
 	showThroughPrivate(&plan, roots, opts.Read)
 	if err := p.mask(&plan, at, opts, roots); err != nil {
-		return Plan{}, fmt.Errorf("plan sandbox %q: %w", p.Name, err)
+		return Plan{}, err
 	}
 	if roots.cache != "" {
 		plan.Expose = append(plan.Expose, Expose{From: roots.cache, To: insideCache, Write: true})

@@ -17,6 +17,7 @@ type roots struct {
 	state                []string
 	cache                string
 	write                []string
+	granted              []string // write, and the workspace where that is written
 	notes                []string
 }
 
@@ -52,6 +53,9 @@ func (p Profile) roots(at Place, opts Options) (roots, error) {
 	if r.write, err = r.extraRoots(opts.Write); err != nil {
 		return r, err
 	}
+	if r.granted = r.write; !readOnly {
+		r.granted = append([]string{r.workspace}, r.write...)
+	}
 	if r.dir, err = r.workingDir(at.Dir); err != nil {
 		return r, err
 	}
@@ -75,10 +79,10 @@ func (r *roots) extraRoots(asked []string) ([]string, error) {
 	for _, w := range asked {
 		c, err := tree.CanonicalDir(w)
 		if err != nil {
-			return nil, fmt.Errorf("writable directory: %w", err)
+			return nil, fmt.Errorf("write: %w", err)
 		}
 		if err := r.grantable(c, false); err != nil {
-			return nil, fmt.Errorf("writable directory: %w", err)
+			return nil, fmt.Errorf("write: %w", err)
 		}
 		out = append(out, c)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/places"
 )
 
 var (
@@ -54,8 +55,8 @@ func asked(bwrap, dir string, write []string) string {
 	set := func(name string, words []string) { fmt.Fprintf(&b, "%s() { each %s; }\n", name, quoteAll(words)) }
 	fmt.Fprintf(&b, "dir=%s\n", quote(dir))
 	set("writes", write)
-	set("stores", jail.CredentialStores())
-	set("secrets", jail.MachineSecrets())
+	set("stores", places.Stores)
+	set("secrets", places.Secrets)
 	set("names", jail.ProtectedNames())
 	set("gitnames", jail.GitNames())
 	b.WriteString("folders() {\n")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/gitconf"
+	"github.com/reeve-gate/reeve/internal/jail/places"
 	"github.com/reeve-gate/reeve/internal/jail/tree"
 )
 
@@ -128,6 +129,11 @@ func (l *laying) roots(readOnly bool) error {
 			return fmt.Errorf("%s belongs to the system there: name a directory inside it", root)
 		case slices.Contains([]string{".config", ".cache", ".local", ".local/share", ".local/state", ".local/bin"}, strings.TrimPrefix(root, l.facts.home+"/")):
 			return fmt.Errorf("%s holds the settings of many programs there: name a directory inside it", root)
+		}
+		for _, start := range places.Starts(l.facts.home, func(string) string { return "" }) {
+			if tree.Within(start.Path, root) {
+				return fmt.Errorf("%s lies in %s, from which %s starts programs there, outside of the boundary: choose another directory", root, start.Path, start.By)
+			}
 		}
 		l.add(write, root)
 		l.tops = append(l.tops, root)

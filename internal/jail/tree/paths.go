@@ -55,13 +55,36 @@ func Canonical(path string) (string, error) {
 	}
 }
 
+// Leads is where a path leads, in a directory that is free of links: what it is
+// in truth, or would be, where it is a link to what is not there yet.
+func Leads(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path
+	}
+	target, err := os.Readlink(path)
+	if err != nil {
+		return path
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(path), target)
+	}
+	if real, err := Canonical(target); err == nil {
+		return real
+	}
+	return filepath.Clean(target)
+}
+
 // CanonicalDir is Canonical for a directory that must exist.
 func CanonicalDir(path string) (string, error) {
 	if err := CheckPath(path); err != nil {
 		return "", err
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", missing(path)
+	case err != nil:
 		return "", fmt.Errorf("resolve %s: %w", path, err)
 	}
 	if err := CheckPath(real); err != nil {
@@ -72,10 +95,19 @@ func CanonicalDir(path string) (string, error) {
 		return "", err
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", real)
+		return "", fmt.Errorf("%s is not a directory; name the one that it is in", real)
 	}
 	return real, nil
 }
+
+// missing is [fs.ErrNotExist] for a directory that a person named.
+type missing string
+
+func (m missing) Error() string {
+	return "there is no directory " + string(m) + "; make it first, or name one that is there"
+}
+
+func (missing) Unwrap() error { return fs.ErrNotExist }
 
 // Within reports whether path is root or lies below it.
 func Within(root, path string) bool {

@@ -1,0 +1,43 @@
+package jail
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/reeve-gate/reeve/internal/jail/environ"
+	"github.com/reeve-gate/reeve/internal/jail/places"
+	"github.com/reeve-gate/reeve/internal/jail/tree"
+)
+
+// closeStarts refuses a writable root inside a place from which programs
+// outside start others, and keeps such places below a root as they are: also
+// those that the home directory has links to, as from .bashrc to a file of a
+// repository.
+func closeStarts(plan *Plan, at Place, r roots) error {
+	above := map[string]string{} // few directories hold all the places
+	for _, home := range r.homes {
+		for _, start := range places.Starts(home, func(name string) string { return environ.Lookup(at.Env, name) }) {
+			dir, name := filepath.Split(start.Path)
+			if _, known := above[dir]; !known {
+				real, err := tree.Canonical(dir)
+				if err != nil {
+					return fmt.Errorf("look for what starts programs in %s: %w", dir, err)
+				}
+				above[dir] = real
+			}
+			path := filepath.Join(above[dir], name)
+			leads := tree.Leads(path)
+			for _, root := range r.granted {
+				if tree.Within(leads, root) {
+					return fmt.Errorf("write: %s lies in %s, from which %s starts programs outside of the boundary: choose another directory, or change it there yourself", root, start.Path, start.By)
+				}
+				for _, kept := range []string{path, leads} {
+					if tree.Within(root, kept) {
+						guard{plan: plan, root: root, homes: r.homes}.name(kept)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
