@@ -183,6 +183,7 @@ ingress/checkout part       : reeve jail/configured safepath/gitdir
 ingress/layout   part       : late reeve netguard jail jail/environ jail/services jail/viewed session tool/launch vault/ref wire
 ingress/receipt  part       : jail jail/plant session
 ingress/window   part       : attach jail/pty localsock
+ingress/bell     part       : approval attach ingress/cell
 ingress/review   part       : reeve jail jail/viewed session tool/takeover view view/shown wire
 ingress/run                 : reeve attach durable ingress/checkout ingress/layout ingress/receipt ingress/review ingress/window jail jail/keeper jail/plant scroll session tool/launch vault/ref view wire
 ingress/codex    pure part  : tomlc

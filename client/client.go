@@ -36,6 +36,11 @@ type Client struct {
 	Paths  config.Paths
 	Build  string // of this program; see Build
 	Getenv func(string) string
+
+	// Asked is told of each question of a session while Run, Attach or Resume
+	// shows it, and again when it has ended. It is set before the call, or by
+	// what that is told of the start with.
+	Asked func(approval.Event)
 }
 
 // Build names this very program file: its version, size and time of change.
@@ -323,6 +328,21 @@ func (c *Client) Explain(ctx context.Context, e wire.Exec) (x wire.Executed, err
 // closed by the callee.
 type Started func(s wire.Started, screen *os.File)
 
+// shown hears what comes while a session is shown.
+func (c *Client) shown(f Started) events {
+	return func(event string, body []byte, files []*os.File) error {
+		if event == wire.EventQuestion && c.Asked != nil {
+			var e approval.Event
+			if err := wire.Decode(body, &e); err != nil {
+				return err
+			}
+			c.Asked(e)
+			return nil
+		}
+		return f.event(event, body, files)
+	}
+}
+
 func (f Started) event(event string, body []byte, files []*os.File) error {
 	var s wire.Started
 	if event != wire.EventStarted {
@@ -346,20 +366,20 @@ func (f Started) event(event string, body []byte, files []*os.File) error {
 // own.
 func (c *Client) Run(ctx context.Context, r wire.Run, streams [3]*os.File, started Started) (end wire.Ran, err error) {
 	if r.TTY || r.Detach {
-		return end, c.call(ctx, true, wire.MethodRun, r, &end, started.event)
+		return end, c.call(ctx, true, wire.MethodRun, r, &end, c.shown(started))
 	}
-	return end, c.call(ctx, true, wire.MethodRun, r, &end, started.event, streams[:]...)
+	return end, c.call(ctx, true, wire.MethodRun, r, &end, c.shown(started), streams[:]...)
 }
 
 // Attach gives the caller a terminal at a session that runs, and returns when
 // it has ended.
 func (c *Client) Attach(ctx context.Context, a wire.Attach, started Started) (end wire.Ran, err error) {
-	return end, c.call(ctx, true, wire.MethodAttach, a, &end, started.event)
+	return end, c.call(ctx, true, wire.MethodAttach, a, &end, c.shown(started))
 }
 
 // Resume starts a session's program again, and is then as Run.
 func (c *Client) Resume(ctx context.Context, r wire.Resume, started Started) (end wire.Ran, err error) {
-	return end, c.call(ctx, true, wire.MethodResume, r, &end, started.event)
+	return end, c.call(ctx, true, wire.MethodResume, r, &end, c.shown(started))
 }
 
 // Stop ends a session's program and returns when it has ended.

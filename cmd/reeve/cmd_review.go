@@ -21,7 +21,7 @@ import (
 func reviewed(env *cmdEnv, c *client.Client, streams [3]*os.File, ask func(context.Context, client.Started) (wire.Ran, error)) int {
 	var last atomic.Pointer[wire.Ran]
 	var after <-chan []byte
-	code := atTerminal(env, streams, true, &after, func(ctx context.Context, started client.Started) (wire.Ran, error) {
+	code := atTerminal(env, c, streams, true, &after, func(ctx context.Context, started client.Started) (wire.Ran, error) {
 		end, err := ask(ctx, started)
 		if err == nil {
 			last.Store(&end)

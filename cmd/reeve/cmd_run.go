@@ -9,8 +9,11 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/reeve-gate/reeve/client"
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/ingress/bell"
 	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/secrets"
@@ -85,6 +88,9 @@ func runWith(env *cmdEnv, name string, args []string) int {
 		return reviewed(env, c, streams, func(ctx context.Context, started client.Started) (wire.Ran, error) {
 			return c.Run(ctx, r, streams, started)
 		})
+	}
+	if term.IsTerminal(int(streams[2].Fd())) {
+		c.Asked = bell.New(streams[2], false).Told
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()

@@ -110,7 +110,7 @@ func sessionsAttach(env *cmdEnv, c *client.Client, args []string) int {
 	if !ok {
 		return usage(env, "attach needs a terminal; reeve sessions logs -f shows a session without one")
 	}
-	return atTerminal(env, streams, false, nil, func(ctx context.Context, started client.Started) (wire.Ran, error) {
+	return atTerminal(env, c, streams, false, nil, func(ctx context.Context, started client.Started) (wire.Ran, error) {
 		return c.Attach(ctx, wire.Attach{ID: id, Rows: size.Rows, Cols: size.Cols}, started)
 	})
 }
@@ -279,7 +279,7 @@ const lastWord = 15 * time.Second
 // session's keeper knows the exit code too. own says that the session was
 // started here, so that SIGTERM to this program ends it. What is typed after the
 // end goes to after, where it is not nil.
-func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, after *<-chan []byte, ask func(context.Context, client.Started) (wire.Ran, error)) int {
+func atTerminal(env *cmdEnv, c *client.Client, streams [3]*os.File, own bool, after *<-chan []byte, ask func(context.Context, client.Started) (wire.Ran, error)) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 4)
@@ -299,7 +299,9 @@ func atTerminal(env *cmdEnv, streams [3]*os.File, own bool, after *<-chan []byte
 				return
 			}
 			if conn, err := attach.FromFile(f); err == nil {
-				opened <- openRelay(streams[0], streams[1], conn, s.Kept)
+				r := openRelay(streams[0], streams[1], conn, s.Kept)
+				c.Asked = r.screen.Told // heard in this goroutine, from now on
+				opened <- r
 			}
 		})
 		answered <- answer{end, err}

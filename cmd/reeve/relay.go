@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/reeve-gate/reeve/internal/attach"
+	"github.com/reeve-gate/reeve/internal/ingress/bell"
 )
 
 // relay joins the person's terminal to a session's: keys in, screen out, size
@@ -22,7 +23,8 @@ type relay struct {
 	conn   *attach.Conn
 	kept   bool // the detach key means something
 	stdin  *os.File
-	fd     int // of stdin, whose size is asked for while keys are read
+	fd     int        // of stdin, whose size is asked for while keys are read
+	screen *bell.Bell // on the person's terminal
 	stdout *os.File
 	before *term.State
 	resize chan os.Signal
@@ -37,7 +39,7 @@ type relay struct {
 }
 
 func openRelay(stdin, stdout *os.File, conn *attach.Conn, kept bool) *relay {
-	r := &relay{conn: conn, kept: kept, stdin: stdin, stdout: stdout, resize: make(chan os.Signal, 1), over: make(chan struct{}), after: make(chan []byte, 16)}
+	r := &relay{conn: conn, kept: kept, stdin: stdin, stdout: stdout, screen: bell.New(stdout, kept), resize: make(chan os.Signal, 1), over: make(chan struct{}), after: make(chan []byte, 16)}
 	r.fd = int(stdin.Fd())
 	r.before, _ = term.MakeRaw(r.fd) // not raw: keys are echoed twice, nothing worse
 	signal.Notify(r.resize, syscall.SIGWINCH)
@@ -69,7 +71,7 @@ func (r *relay) show() {
 		}
 		switch kind {
 		case attach.Output:
-			_, _ = r.stdout.Write(data)
+			_, _ = r.screen.Write(data)
 		case attach.Ended:
 			var end attach.End
 			if attach.Read(data, &end) == nil {
@@ -145,6 +147,7 @@ func (r *relay) close() (end *attach.End, left bool) {
 	close(r.resize)
 	r.conn.Close()
 	<-r.over
+	r.screen.Close()
 	_, _ = io.WriteString(r.stdout, attach.Plain)
 	if r.before != nil {
 		_ = term.Restore(int(r.stdin.Fd()), r.before)

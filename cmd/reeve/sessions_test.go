@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/pty"
@@ -193,6 +195,40 @@ func TestARunOnATerminalIsLeftAndShownAgain(t *testing.T) {
 	}
 	if !strings.Contains(b.seen, attach.Plain+"reeve: ") || !strings.Contains(b.seen, "in profile agent, exit 5") || !strings.Contains(b.seen, "files changed: 0") {
 		t.Errorf("at the end the screen shows %q, want a plain terminal and the receipt", b.seen)
+	}
+}
+
+// TestThePersonAtTheTerminalIsToldThatSomethingWaits: on a plain screen in a
+// line with the command that answers, on one that the program draws by the bell
+// and the title; a terminal that is attached later is told too.
+func TestThePersonAtTheTerminalIsToldThatSomethingWaits(t *testing.T) {
+	in := newRig(t, "")
+	in.needsSandbox(t)
+	ask := `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n' >&3; read -r x <&3; exec 3>&-; echo "said $x"`
+	plain := in.window(t, "run", "--name", "plain", "--net", "ask", "--", "bash", "-c", "echo begun; "+ask)
+	plain.until("waits for your word")
+	plain.until("(or deny)")
+	again := in.window(t, "sessions", "attach", "plain")
+	again.until("(or deny)")
+	id := regexp.MustCompile(`reeve approvals allow (\S+) \(or deny\)`).FindStringSubmatch(plain.seen)
+	if id == nil || !strings.Contains(plain.seen, ": connect to a.example:443\r\n") || strings.Contains(plain.seen, "\x1b]2;") {
+		t.Fatalf("the terminal shows %q", plain.seen)
+	}
+	in.run(t, nil, "approvals", "deny", id[1])
+	plain.until("said HTTP/1.1 403")
+	if code := plain.code(); code != 0 {
+		t.Errorf("ended with %d", code)
+	}
+	drawn := in.window(t, "run", "--net", "ask", "--", "bash", "-c", `printf '\033[?1049hdrawn'; `+ask+`; printf '\033[?1049l'; echo over`)
+	drawn.until("\a\x1b[22;2t\x1b]2;reeve approvals: connect to a.example:443 waits\x1b\\")
+	var list wire.Approvals
+	if err := json.Unmarshal(in.run(t, nil, "approvals", "ls", "--json"), &list); err != nil || len(list.Questions) != 1 {
+		t.Fatalf("questions %+v, %v", list.Questions, err)
+	}
+	in.run(t, nil, "approvals", "deny", list.Questions[0].ID)
+	drawn.until("over")
+	if code := drawn.code(); code != 0 || strings.Contains(drawn.seen, "waits for your word") || !strings.Contains(drawn.seen, "\x1b[23;2t") {
+		t.Errorf("ended with %d and %q", code, drawn.seen)
 	}
 }
 

@@ -142,6 +142,25 @@ func TestAnotherTerminalIsSetAsTheProgramSetItsOwn(t *testing.T) {
 	}
 }
 
+func TestAProgramDrawsWhereItSetMoreThanTheCursor(t *testing.T) {
+	for wrote, want := range map[string]bool{
+		"text \x1b[1mbold": false, "\x1b[?25l": false, "\x1b[?1049h": true, "\x1b[?1049h\x1b[?1049l": false, "\x1b[?2004h": true, "\x1b[?1000h": true,
+		"\x1b=": true, "\x1b[>1u": true, "\x1b[>4;2m": true, "\x1b[?7l": true, "\x1b[?25l\x1bc": false,
+	} {
+		var m Modes
+		m.Write([]byte(wrote))
+		if m.Drawn() != want || !m.Whole() {
+			t.Errorf("%q: drawn %v, whole %v", wrote, m.Drawn(), m.Whole())
+		}
+	}
+	for _, part := range []string{"\x1b", "\x1b[", "\x1b[3", "\x1b]2;title", "\x1b]2;title\x1b"} {
+		var m Modes
+		if m.Write([]byte(part)); m.Whole() {
+			t.Errorf("%q counts as whole", part)
+		}
+	}
+}
+
 // FuzzModes: whatever a program writes, little is remembered of it.
 func FuzzModes(f *testing.F) {
 	f.Add("\x1b[?1049h\x1b[>1u")

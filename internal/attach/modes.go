@@ -42,7 +42,10 @@ const (
 )
 
 // on are the private modes that are set when a terminal starts.
-var on = map[int]bool{7: true, 25: true}
+var on = map[int]bool{7: true, cursor: true}
+
+// cursor is the mode that shows the cursor.
+const cursor = 25
 
 // screens are the modes that show the other screen.
 var screens = []int{47, 1047, 1049}
@@ -155,6 +158,22 @@ func (m *Modes) mode(n int, set bool) {
 func (m *Modes) Other() bool {
 	return slices.ContainsFunc(screens, func(n int) bool { return m.set[n] })
 }
+
+// Drawn reports whether the program draws its screen itself: it shows the
+// other one, or has the terminal send it pastes, the mouse or keys of its own. A
+// hidden cursor alone is what any program with a progress bar has.
+func (m *Modes) Drawn() bool {
+	for n := range m.set {
+		if n != cursor {
+			return true
+		}
+	}
+	return m.keypad || m.other > 0 || len(m.keys) > 0
+}
+
+// Whole reports whether what was written so far ends outside of every sequence
+// and string.
+func (m *Modes) Whole() bool { return m.state == plainText }
 
 // Restore is what sets a terminal that starts as the program has set its own.
 // The other screen comes first.

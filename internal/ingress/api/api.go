@@ -290,11 +290,11 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 	case wire.MethodExplain:
 		serve(out, req, func(e wire.Exec) (wire.Executed, error) { return s.explain(ctx, e) })
 	case wire.MethodRun:
-		serve(out, req, func(r wire.Run) (wire.Ran, error) { return s.Run.Run(ctx, r, files, out.started) })
+		serve(out, req, func(r wire.Run) (wire.Ran, error) { return s.Run.Run(ctx, r, files, s.shown(ctx, out)) })
 	case wire.MethodAttach:
-		serve(out, req, func(a wire.Attach) (wire.Ran, error) { return s.Run.Attach(ctx, a, out.started) })
+		serve(out, req, func(a wire.Attach) (wire.Ran, error) { return s.Run.Attach(ctx, a, s.shown(ctx, out)) })
 	case wire.MethodResume:
-		serve(out, req, func(r wire.Resume) (wire.Ran, error) { return s.Run.Resume(ctx, r, out.started) })
+		serve(out, req, func(r wire.Resume) (wire.Ran, error) { return s.Run.Resume(ctx, r, s.shown(ctx, out)) })
 	case wire.MethodStop:
 		serve(out, req, func(n wire.Named) (wire.Ran, error) { return s.Run.Stop(ctx, n.ID) })
 	case wire.MethodRemove:
@@ -385,7 +385,6 @@ func (s *Server) mayAsk(peer localsock.Peer, req *wire.Request) error {
 	return nil
 }
 
-// person returns nil where the peer may act for a person, or why not.
 // mayOpen reports whether the peer may do this with the vault: look, as a person;
 // change it, at a terminal where an agent runs; see a value, or carry all of them
 // off, at a terminal always.
@@ -406,6 +405,7 @@ func (s *Server) mayOpen(peer localsock.Peer, req *wire.Request) error {
 	return s.Governed.AtTerminal(peer, s.clients())
 }
 
+// person returns nil where the peer may act for a person, or why not.
 func (s *Server) person(peer localsock.Peer) error { return s.Governed.Person(peer, s.clients()) }
 
 // clients are those whose hook was ever answered here.
@@ -480,6 +480,48 @@ func (s *Server) saveSuggested(a wire.Settle) error {
 		return s.Daemon.SaveRule(a.Rule)
 	}
 	return fmt.Errorf("%w: no question %s is pending", reeve.ErrNotFound, a.ID)
+}
+
+// shown tells a caller that shows a session of its start, and from then on of
+// its questions and of those of the sessions in it.
+func (s *Server) shown(ctx context.Context, out *reply) func(wire.Started, *os.File) error {
+	return func(st wire.Started, screen *os.File) error {
+		if err := out.started(st, screen); err != nil {
+			return err
+		}
+		events, pending, stop := s.Broker.Watch(false)
+		go func() {
+			defer stop()
+			for _, q := range pending {
+				if s.within(q.Session, st.Session) && out.event(wire.EventQuestion, approval.Event{Question: q, State: approval.Pending}) != nil {
+					return
+				}
+			}
+			for {
+				select {
+				case e, ok := <-events:
+					if !ok || s.within(e.Question.Session, st.Session) && out.event(wire.EventQuestion, e) != nil {
+						return
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		return nil
+	}
+}
+
+// within reports whether a session is another one or lies in it.
+func (s *Server) within(id, outer string) bool {
+	for id != outer {
+		one, err := s.Sessions.Get(id)
+		if err != nil || one.Parent == "" {
+			return false
+		}
+		id = one.Parent
+	}
+	return true
 }
 
 func (s *Server) watch(ctx context.Context, out *reply) {
