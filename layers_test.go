@@ -56,12 +56,15 @@ redact/name      pure part  :
 redact/value     pure part  : redact/name redact/shape redact/mark
 redact/assign    pure part  : redact/name redact/shape redact/value
 redact/mark      pure part  : redact/shape
+redact/reason    pure part  : redact/shape
+redact/sign      pure part  : redact/shape redact/mark
 redact/corpus    test       : redact/shape
 redact/known     pure part  :
 redact/command   pure part  :
 redact/visible   pure part  :
 redact/document  pure part  : redact/name redact/value redact/command redact/mark
-redact           pure       : reeve redact/name redact/shape redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
+redact           pure       : reeve redact/name redact/shape redact/reason redact/sign redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
+redact/timely               : redact
 
 personal         pure       :
 
@@ -131,7 +134,7 @@ jail/ssh         exec       : late reeve permit jail jail/tree jail/gitconf jail
 jail/probe       net exec   : reeve permit jail
 jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group jail/viewed
-jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact scroll
+jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact redact/timely scroll
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty
 
 tool/patch       pure part  :
@@ -177,7 +180,7 @@ ingress/args     part       : reeve tool
 ingress/cmdline  pure part  : reeve
 ingress/api                 : reeve approval localsock session wire
 ingress/hook                : reeve
-ingress/filter              : config personal redact ingress/cmdline
+ingress/filter              : config personal redact redact/timely ingress/cmdline
 ingress/outbound            : reeve netguard jail/egress tool/connect
 ingress/checkout part       : reeve jail/configured safepath/gitdir
 ingress/layout   part       : late reeve netguard jail jail/environ jail/services jail/viewed session tool/launch vault/ref wire

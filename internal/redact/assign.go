@@ -6,6 +6,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact/assign"
 	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/reason"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
@@ -24,7 +25,7 @@ func (s *scan) assigned(i int) (span, bool) {
 			if s.at(i+2) == '/' && classOf[s.before(i)]&alnum != 0 {
 				sp, ok := s.url(i + 3)
 				if ok {
-					s.is(origin{rule: urlRule})
+					s.is(origin{rule: reason.URL})
 				}
 				return sp, ok
 			}
@@ -51,7 +52,7 @@ func (s *scan) assigned(i int) (span, bool) {
 		if op == '=' && n.Signs() {
 			sp, ok := s.signed(i + 1)
 			if ok {
-				s.is(origin{rule: signedRule, name: n.Text})
+				s.is(origin{rule: reason.Signed, name: n.Text})
 			}
 			return sp, ok
 		}
@@ -82,7 +83,7 @@ func (s *scan) assigned(i int) (span, bool) {
 	}
 	sp, ok := s.value(j, a)
 	if ok {
-		s.is(origin{rule: nameRule, name: n.Text})
+		s.is(origin{rule: reason.Name, name: n.Text})
 	}
 	return sp, ok
 }

@@ -28,5 +28,8 @@
 // that goes on as long as its class of characters does. Nothing depends on
 // more than that, which is what makes a stream equal to the whole.
 //
+// A [Stream] does not know how long it keeps back what may begin a secret;
+// package timely gives it a clock, and makes it [Stream.Hasten].
+//
 // The package is pure: it knows neither clock, disk nor network.
 package redact

@@ -109,7 +109,7 @@ func FuzzStreamIsTheWhole(f *testing.F) {
 			if _, err := io.WriteString(w, rest[:n]); err != nil {
 				t.Fatal(err)
 			}
-			most = max(most, len(w.(*stream).scan.buf)-n)
+			most = max(most, len(w.scan.buf)-n)
 			rest = rest[n:]
 		}
 		if err := w.Close(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact/known"
 	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
+	"github.com/reeve-gate/reeve/internal/redact/sign"
 )
 
 // held is the values that are masked wherever they stand, and what each byte
@@ -11,21 +12,14 @@ import (
 type held struct {
 	set    *known.Set
 	shapes *shape.Index
-	signs
+	sign.Signs
 }
 
-// What a byte can start.
-const (
-	startRule  = 1 << iota // a rule of its own: = : - > B p and the mark
-	startToken             // a known shape
-	startKnown             // a known value
-)
-
 func newHeld(values []string) *held {
-	h := &held{set: known.New(values, mark.Part), shapes: shape.All(), signs: *ours()}
+	h := &held{set: known.New(values, mark.Part), shapes: shape.All(), Signs: *sign.All()}
 	for head := range h.set.Heads() {
-		h.start[head[0]] |= startKnown
-		h.heads.Add(head[0], head[1], head[2])
+		h.Start[head[0]] |= sign.Known
+		h.Heads.Add(head[0], head[1], head[2])
 	}
 	return h
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/redact/document"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/sign"
 )
 
 // JSON masks what is secret in a JSON text, and gives JSON for JSON. Names
@@ -46,7 +47,7 @@ func (h *held) in(text string) bool {
 				continue
 			}
 		}
-		if h.start[text[i]]&startKnown != 0 && s.knownAt(i) > 0 {
+		if h.Start[text[i]]&sign.Known != 0 && s.knownAt(i) > 0 {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact/command"
 	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/reason"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
@@ -71,7 +72,7 @@ func (s *scan) flagged(i int) (span, bool) {
 	if m := name.Of(flag); s.at(end) == ' ' && (m == name.Weak || m == name.Strong || m == name.Pass && start > i+1) {
 		sp, ok := s.flagValue(end+1, m)
 		if ok {
-			s.is(origin{rule: nameRule, name: flag})
+			s.is(origin{rule: reason.Name, name: flag})
 		}
 		return sp, ok
 	}
@@ -254,6 +255,12 @@ func (s *scan) operand(i int) (span, bool) {
 			break
 		}
 		words, at = append(words, s.buf[j:min(end, s.hi)]), append(at, j)
+		if len(words) == 2 && !command.GoesOn(words[0], words[1], end < s.hi) {
+			return span{}, false
+		}
+		if len(words) == 3 { // none before is secret
+			s.keep = j
+		}
 		if j = end; quote != 0 {
 			j++
 		}

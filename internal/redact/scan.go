@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve/internal/redact/mark"
+	"github.com/reeve-gate/reeve/internal/redact/reason"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
+	"github.com/reeve-gate/reeve/internal/redact/sign"
 )
 
 // The classes of characters, under the names that the rules use.
@@ -57,6 +59,7 @@ type scan struct {
 	hi    int  // nothing from here on is looked at
 	short bool // it wanted to look there
 	keep  int  // where a mask would start at the earliest
+	body  int  // where what is secret of it would; what stands before is known to everybody
 	known bool // of is filled in
 	of    origin
 }
@@ -107,8 +110,7 @@ func (s *scan) advance(last bool) {
 			}
 			return
 		}
-		s.pos, s.keep, s.short = i, i, false
-		s.hi = min(len(s.buf), i+look)
+		s.pos = i
 		sp, v := s.decide(i)
 		if v == hit {
 			s.reach(i, &sp)
@@ -139,7 +141,7 @@ func (s *scan) advance(last bool) {
 // branch that the processor seldom guesses wrong. At the end of the text, where
 // three are not there, one tells.
 func (s *scan) next(i int) int {
-	enough, heads, buf := &s.held.enough, &s.held.heads, s.buf
+	enough, heads, buf := &s.held.Enough, &s.held.Heads, s.buf
 	if i+2 < len(buf) {
 		a, b := buf[i], buf[i+1]
 		for _, c := range []byte(buf[i+2:]) {
@@ -150,7 +152,7 @@ func (s *scan) next(i int) int {
 			i++
 		}
 	}
-	for i < len(buf) && s.held.start[buf[i]] == 0 {
+	for i < len(buf) && s.held.Start[buf[i]] == 0 {
 		i++
 	}
 	return i
@@ -242,7 +244,7 @@ func (s *scan) identify(at int) {
 		return
 	}
 	of, ok := s.of, false
-	if c := s.buf[at]; s.held.start[c]&startToken != 0 {
+	if c := s.buf[at]; s.held.Start[c]&sign.Token != 0 {
 		_, ok = s.token(at)
 	} else if c == '-' {
 		_, ok = s.pem(at)
@@ -284,13 +286,13 @@ func (s *scan) safe(i int) int {
 // starts says where a known value or a token that starts at j ends, and which
 // class carries it on; 0 = none does.
 func (s *scan) starts(j int) (end int, cl class) {
-	kind := s.held.start[s.buf[j]]
-	if kind&startKnown != 0 {
+	kind := s.held.Start[s.buf[j]]
+	if kind&sign.Known != 0 {
 		if n := s.knownAt(j); n > 0 {
 			end = j + n
 		}
 	}
-	if kind&startToken != 0 {
+	if kind&sign.Token != 0 {
 		if sp, ok := s.token(j); ok {
 			end, cl = max(end, sp.cover), sp.class
 		}
@@ -311,51 +313,64 @@ func (s *scan) inner(j int) int {
 // decide judges position i, which can start something.
 func (s *scan) decide(i int) (span, verdict) {
 	c := s.buf[i]
-	kind := s.held.start[c]
-	s.known = false
+	kind := s.held.Start[c]
+	s.keep, s.body, s.short, s.known = i, len(s.buf), false, false
+	s.hi = min(len(s.buf), i+look)
 	if c == '[' {
 		if n := s.markAt(i); n > 0 {
 			return span{cover: i + n}, skip
 		}
 	}
-	if kind&startKnown != 0 {
+	if kind&sign.Known != 0 {
 		if n := s.knownAt(i); n > 0 {
-			s.is(origin{rule: heldRule})
+			s.is(origin{rule: reason.Held})
 			return span{at: i, cover: i + n}, hit
 		}
 	}
-	if kind&startToken != 0 {
+	if kind&sign.Token != 0 {
 		if sp, ok := s.token(i); ok {
 			return sp, hit
 		}
 	}
-	if kind&startRule == 0 {
+	if kind&sign.Rule == 0 {
 		return span{}, pass
 	}
+	return s.ruled(i)
+}
+
+// ruled judges position i by the rules.
+func (s *scan) ruled(i int) (span, verdict) {
+	open := s.short // a known value or a token may begin here too
 	var sp span
 	var ok bool
 	var rule string
-	switch c {
+	switch s.buf[i] {
 	case '=', ':':
 		sp, ok = s.assigned(i)
-		rule = nameRule
+		rule = reason.Name
 	case '-':
 		if sp, ok = s.pem(i); !ok {
 			sp, ok = s.flagged(i)
-			rule = commandRule
+			rule = reason.Command
 		}
 	case '>':
 		sp, ok = s.element(i)
-		rule = elementRule
+		rule = reason.Element
 	case 'B', 'b':
 		sp, ok = s.scheme(i)
-		rule = schemeRule
+		rule = reason.Scheme
 	case 'p':
 		sp, ok = s.netrc(i)
-		rule = netrcRule
+		rule = reason.Netrc
 	case 'h', 'n', 'N':
 		sp, ok = s.operand(i)
-		rule = commandRule
+		rule = reason.Command
+	}
+	if s.keep > i {
+		s.body = min(s.body, s.keep)
+	}
+	if open {
+		s.keep = i
 	}
 	if !ok {
 		return span{}, pass

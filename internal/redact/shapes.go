@@ -2,53 +2,10 @@ package redact
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/reeve-gate/reeve/internal/redact/shape"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
-
-// signs are what a rule, a shape or a known value can begin with: what each
-// byte can begin, the bytes that are enough, and else the first three.
-type signs struct {
-	start  [256]uint8
-	enough [256]uint8 // 1 = yes
-	heads  shape.Heads
-}
-
-// ours are the signs when no value is known.
-var ours = sync.OnceValue(func() *signs {
-	g := &signs{heads: shape.All().Heads}
-	add := func(kind uint8, first, second, third string) {
-		for _, a := range []byte(first) {
-			g.start[a] |= kind
-			for _, b := range []byte(second) {
-				for _, c := range []byte(third) {
-					g.heads.Add(a, b, c)
-				}
-			}
-		}
-	}
-	for i := range shape.Table {
-		g.start[shape.Table[i].Prefix[0]] |= startToken
-	}
-	add(startToken, "e", "y", "J")                     // a JSON web token
-	add(startToken, "Q", "~", lettersAndDigits+"._~-") // what stands in a client secret of Entra
-	add(startToken, "MNO", "DTjz", lettersAndDigits)   // base64 of the number that a bot's token begins with
-	add(startRule, "Bb", "Ee", "Aa")                   // Bearer
-	add(startRule, "Bb", "Aa", "Ss")                   // Basic
-	add(startRule, "p", "a", "s")                      // password X
-	add(startRule, "h", "t", "p")                      // htpasswd
-	add(startRule, "Nn", "Ee", "Tt")                   // net use
-	add(startRule, Mark[:1], Mark[1:2], Mark[2:3])
-	for _, c := range []byte("=:>-") {
-		g.start[c] |= startRule
-		g.enough[c] = 1
-	}
-	return g
-})
-
-const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // isToken says that a token of the kind was found.
 func (s *scan) isToken(kind string, from, told int) {
@@ -156,6 +113,7 @@ func (s *scan) pem(i int) (span, bool) {
 		return span{}, false
 	}
 	j += len("-----")
+	s.body = j
 	for range 6 { // headers, as in Proc-Type: 4,ENCRYPTED
 		k := s.gap(j)
 		line := k
@@ -187,27 +145,11 @@ func (s *scan) pem(i int) (span, bool) {
 	return span{at: i, cover: end, pem: true}, true
 }
 
-// gap is the end of what may stand between two lines of a body: blanks, line
-// ends, their escapes, quotes and commas.
+// gap is the end of what may stand between two lines of a body.
 func (s *scan) gap(j int) int {
-	for limit := j + back; j < s.hi && j < limit; {
-		c := s.buf[j]
-		switch {
-		case c == '\\':
-			if n := s.at(j + 1); n == 'n' || n == 'r' || n == 't' {
-				j++
-			}
-			j++
-		case strings.IndexByte(" \t\r\n\"',>|#", c) >= 0:
-			j++
-		default:
-			return j
-		}
-	}
-	if j >= s.hi {
-		s.short = true
-	}
-	return j
+	n, more := shape.Gap(s.buf[min(j, s.hi):s.hi], back)
+	s.short = s.short || more
+	return j + n
 }
 
 // Parts of a PEM block behind its first line.

@@ -10,11 +10,12 @@ import (
 // would mask the whole. It keeps back what may still become a secret: at most
 // 8 KiB, mostly nothing, and never a finished line without a sign of one.
 // Close writes what is kept; it does not close w. Not for concurrent use.
-func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
-	return &stream{w: w, scan: scan{held: r.held.Load()}}
+func (r *Redactor) Writer(w io.Writer) *Stream {
+	return &Stream{w: w, scan: scan{held: r.held.Load()}}
 }
 
-type stream struct {
+// Stream is a [Redactor.Writer].
+type Stream struct {
 	w      io.Writer
 	scan   scan
 	gone   int // bytes of scan.out that were written and are kept as context
@@ -22,7 +23,7 @@ type stream struct {
 	err    error // of w; nothing is written after it
 }
 
-func (s *stream) Write(p []byte) (int, error) {
+func (s *Stream) Write(p []byte) (int, error) {
 	if s.closed {
 		return 0, errors.New("write masked text: the writer is closed")
 	}
@@ -36,7 +37,7 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // Close writes what is left.
-func (s *stream) Close() error {
+func (s *Stream) Close() error {
 	if s.closed || s.err != nil {
 		s.closed = true
 		return s.err
@@ -46,7 +47,7 @@ func (s *stream) Close() error {
 	return s.flush()
 }
 
-func (s *stream) flush() error {
+func (s *Stream) flush() error {
 	out := s.scan.out
 	if len(out) > s.gone {
 		if _, err := s.w.Write(out[s.gone:]); err != nil {

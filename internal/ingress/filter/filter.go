@@ -13,24 +13,26 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"sync"
 
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 	"github.com/reeve-gate/reeve/internal/personal"
 	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/redact/timely"
 )
 
 // Usage is the form of the command.
 const Usage = "reeve redact [--explain | --json] [--personal | --channel NAME] [FILE | -]"
 
 // Help says what it does.
-const Help = `Reads FILE, or standard input, and writes it with every secret masked as the record and the logs of sessions have them masked: by the name before it, by its place in a command, a URL or a header, by the form of more than 300 kinds of tokens, and the values of the variables that redact.secrets names, in their raw, base64, URL, hex and JSON forms. It works as a filter: what cannot become a secret any more goes out at once, and at most 8 KiB are kept back.
+const Help = `Reads FILE, or standard input, and writes it with every secret masked as the record and the logs of sessions have them masked: by the name before it, by its place in a command, a URL or a header, by the form of more than 300 kinds of tokens, and the values of the variables that redact.secrets names, in their raw, base64, URL, hex and JSON forms. It works as a filter: what cannot become a secret any more goes out at once, what tells nothing of one 50 ms after it came at the latest, and what may be a part of one when it is whole; at most 8 KiB are kept back.
 
 A mask is [REDACTED], or [REDACTED:KIND#ABCD] where the form tells the kind; the four digits are the same for the same token, here and in the record.
 
 --explain says on standard error for each mask where it stood, by which rule and why, and never what. --json reads each line that is a JSON text as one: what a sensitive name holds goes whatever it is, and JSON stays JSON.
 
---personal also masks e-mail addresses, phone numbers, US social security numbers, payment cards, IBANs and public addresses as [PII REDACTED]; --channel does so if the settings say so for that channel (redact.personal).
+--personal also masks e-mail addresses, phone numbers, US social security numbers, payment cards, IBANs and public addresses as [PII REDACTED]; --channel does so if the settings say so for that channel (redact.personal). These take each line as a whole, and so wait for its end.
 
 It starts no daemon and writes no file. What has none of these signs stays as it is: look before you publish.`
 
@@ -129,10 +131,30 @@ func redactor(env World) (*redact.Redactor, *config.Config, error) {
 	return r, conf, nil
 }
 
-// through sends all of in through w.
-func through(w io.WriteCloser, in io.Reader) error {
-	_, err := io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{in})
+// through sends all of in through s, whose reader is not kept waiting.
+func through(s *redact.Stream, in io.Reader) error {
+	w := &turns{}
+	w.to = timely.New(s, &w.mu, nil)
+	_, err := io.Copy(w, struct{ io.Reader }{in})
 	return errors.Join(err, w.Close())
+}
+
+// turns takes the calls of a masking writer one by one.
+type turns struct {
+	mu sync.Mutex
+	to *timely.Writer
+}
+
+func (w *turns) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(p)
+}
+
+func (w *turns) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Close()
 }
 
 // lines masks each line by itself.

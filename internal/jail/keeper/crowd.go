@@ -1,13 +1,13 @@
 package keeper
 
 import (
-	"io"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail/pty"
+	"github.com/reeve-gate/reeve/internal/redact/timely"
 	"github.com/reeve-gate/reeve/internal/scroll"
 )
 
@@ -34,7 +34,7 @@ type crowd struct {
 	all   map[*viewer]bool
 	modes attach.Modes
 	log   *scroll.Writer
-	clean io.WriteCloser // masks on the way to log
+	clean *timely.Writer // masks on the way to log
 	other int64          // where in the log the other screen began, while it is shown
 	size  attach.Size    // of the program's terminal
 	kept  bool

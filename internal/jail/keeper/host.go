@@ -20,6 +20,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/permit"
 	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/redact/timely"
 	"github.com/reeve-gate/reeve/internal/scroll"
 )
 
@@ -172,9 +173,10 @@ func newCrowd(s *spec, master *os.File) (*crowd, error) {
 			return nil, fmt.Errorf("mask the session's log: %w", err)
 		}
 	}
-	c := &crowd{master: master, folder: s.Folder, typed: make(chan []byte, maxTyped), changed: make(chan struct{}, 1), all: map[*viewer]bool{}, log: log, clean: clean.Writer(log),
+	c := &crowd{master: master, folder: s.Folder, typed: make(chan []byte, maxTyped), changed: make(chan struct{}, 1), all: map[*viewer]bool{}, log: log,
 		size: s.Size, kept: s.Kept}
 	c.moved = sync.NewCond(&c.mu)
+	c.clean = timely.New(clean.Writer(log), &c.mu, c.moved.Broadcast)
 	return c, nil
 }
 

@@ -492,6 +492,22 @@ func TestTheLogIsMaskedAndWhatWasFollowedIsThere(t *testing.T) {
 	}
 }
 
+// TestWhoFollowsTheLogSeesAPromptAtOnce: also one whose last letters may begin
+// a secret, while a secret that is shown byte by byte stays masked.
+func TestWhoFollowsTheLogSeesAPromptAtOnce(t *testing.T) {
+	s := newSite(t)
+	s.start.Kept, s.start.Secrets = true, []string{"planted-Tr0ub4dor-word"}
+	l := s.run(`stty -echo; for c in p l a n t e d - T r 0 u b 4 d o r - w o r d; do printf %s $c; sleep 0.06; done; echo; printf 'Push'; read x; printf 'Password: '; read x`)
+	follow := s.screen(l.Follow())
+	follow.until("Push")
+	if strings.Contains(follow.seen, "nted-") || !strings.Contains(follow.seen, "[REDACTED]") {
+		t.Errorf("followed %q", follow.seen)
+	}
+	sc := s.screen(l.Attach(attach.Size{}))
+	must(t, sc.conn.Send(attach.Input, []byte("\n")))
+	follow.until("Password: ")
+}
+
 // TestOnlyTheProcessThatServesTheDaemonsSocketMaySpeak: another process of the
 // same user is refused without a word.
 func TestOnlyTheProcessThatServesTheDaemonsSocketMaySpeak(t *testing.T) {

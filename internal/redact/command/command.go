@@ -264,6 +264,16 @@ func Operand(words []string) int {
 	return -1
 }
 
+// GoesOn reports whether an operand may be secret behind these two words; whole
+// says that the second is not the beginning of a longer one.
+func GoesOn(program, second string, whole bool) bool {
+	if !strings.EqualFold(base(program), "net") {
+		return true
+	}
+	second = strings.ToLower(second)
+	return second == "use" || second == "user" || !whole && strings.HasPrefix("user", second)
+}
+
 func base(word string) string {
 	word = word[strings.LastIndexAny(word, `/\`)+1:]
 	return strings.TrimSuffix(word, ".exe")

@@ -21,7 +21,7 @@ type Set struct {
 	Values []string
 	heads  [1 << 16 / 64]uint64           // set of hashes of the first headLen bytes
 	forms  map[[headLen]byte][]string     // by their first bytes, longest first
-	shorts [headLen]map[[headLen]byte]int // proper beginnings of a head, zero padded, by their length
+	shorts [headLen]map[[headLen]byte]int // proper beginnings of a head, zero padded, by their length: the length of the shortest form of each
 }
 
 // MinLen is the length, in bytes, of the shortest form that is searched for:
@@ -97,7 +97,9 @@ func (k *Set) add(form string, mark func(string) bool) {
 	for n := 1; n < headLen; n++ {
 		var short [headLen]byte
 		copy(short[:], form[:n])
-		k.shorts[n][short] = n
+		if least := k.shorts[n][short]; least == 0 || len(form) < least {
+			k.shorts[n][short] = len(form)
+		}
 	}
 }
 
@@ -182,6 +184,21 @@ func coded(enc *base64.Encoding, s string) (all []string) {
 	return all
 }
 
+// Begins reports whether s, which ends here, is the beginning of a form and
+// more of it may follow, and how many bytes of s do not tell it: a quarter of the
+// form at most, as long as that is less than what [Set.At] looks for first.
+func (k *Set) Begins(s string) (tellsNothing int, more bool) {
+	if _, more = k.At(s, func(int) bool { return true }); !more || len(s) >= headLen {
+		return 0, more
+	}
+	var short [headLen]byte
+	copy(short[:], s)
+	if len(s) <= k.shorts[len(s)][short]/4 {
+		return len(s), true
+	}
+	return 0, true
+}
+
 // At is the length of the longest form that s begins with and that ok
 // accepts, 0 = none. more says that s is the beginning of a form and ends
 // before it does.
@@ -189,7 +206,7 @@ func (k *Set) At(s string, ok func(n int) bool) (n int, more bool) {
 	if len(s) < headLen {
 		var short [headLen]byte
 		copy(short[:], s)
-		return 0, k.shorts[len(s)][short] == len(s)
+		return 0, len(s) == 0 || k.shorts[len(s)][short] > 0
 	}
 	if h := hash4(s); k.heads[h/64]>>(h%64)&1 == 0 {
 		return 0, false

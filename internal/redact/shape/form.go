@@ -1,5 +1,7 @@
 package shape
 
+import "strings"
+
 // The forms that are more than a prefix and a class. Each reads a text that
 // begins where the token would, and says how many bytes of it belong to it, 0 =
 // it is none; more says that the text ended before that was known.
@@ -57,4 +59,27 @@ func part(s string, i, limit int) int {
 		i++
 	}
 	return i
+}
+
+// Gap is how much of s may stand between two lines of a private key in armour:
+// blanks, line ends, their escapes, quotes and commas, limit bytes at most. more
+// says that s ends before that was known.
+func Gap(s string, limit int) (n int, more bool) {
+	for n < len(s) && n < limit {
+		switch c := s[n]; {
+		case c == '\\':
+			if n+1 == len(s) {
+				return n + 1, true
+			}
+			if strings.IndexByte("nrt", s[n+1]) >= 0 {
+				n++
+			}
+			n++
+		case strings.IndexByte(" \t\r\n\"',>|#", c) >= 0:
+			n++
+		default:
+			return n, false
+		}
+	}
+	return n, n == len(s)
 }
