@@ -202,6 +202,7 @@ func writeApplied(w io.Writer, done wire.Applied, ref string) {
 func sessionsReview(env *cmdEnv, c *client.Client, args []string) int {
 	f := flags(env, "sessions review")
 	asJSON := f.Bool("json", false, "print the list of changes as JSON")
+	many := f.Bool("many", false, "also where more than 20,000 files are changed")
 	ids, code, ok := names(f, args)
 	if !ok {
 		return code
@@ -209,7 +210,7 @@ func sessionsReview(env *cmdEnv, c *client.Client, args []string) int {
 	if len(ids) == 0 {
 		return usage(env, "name one session; reeve sessions ls lists them")
 	}
-	w := wire.Review{ID: ids[0], Paths: ids[1:]}
+	w := wire.Review{ID: ids[0], Paths: ids[1:], Many: *many}
 	if *asJSON {
 		told, err := c.Review(context.Background(), w, nil)
 		if err != nil {
@@ -225,14 +226,16 @@ func sessionsReview(env *cmdEnv, c *client.Client, args []string) int {
 }
 
 func sessionsApply(env *cmdEnv, c *client.Client, args []string) int {
-	ids, code, ok := names(flags(env, "sessions apply"), args)
+	f := flags(env, "sessions apply")
+	many := f.Bool("many", false, "also where more than 20,000 files are changed")
+	ids, code, ok := names(f, args)
 	if !ok {
 		return code
 	}
 	if len(ids) == 0 {
 		return usage(env, "name one session; reeve sessions ls lists them")
 	}
-	done, err := c.Apply(context.Background(), wire.Apply{ID: ids[0], Paths: ids[1:]})
+	done, err := c.Apply(context.Background(), wire.Apply{ID: ids[0], Paths: ids[1:], Many: *many})
 	writeApplied(env.Stdout, done, ids[0])
 	if err != nil {
 		return fail(env, err)

@@ -65,15 +65,16 @@ type Found struct {
 var errLater = errors.New("known")
 
 // Changes compares the view with what it began from. Nothing may run in it.
-func (v View) Changes(ctx context.Context) (Found, error) {
-	f, _, err := v.changes(ctx)
+// More than most changes are [ErrMany].
+func (v View) Changes(ctx context.Context, most int) (Found, error) {
+	f, _, err := v.changes(ctx, most)
 	if err != nil {
 		err = fmt.Errorf("compare the view of %s: %w", v.Root, err)
 	}
 	return f, err
 }
 
-func (v View) changes(ctx context.Context) (Found, *base, error) {
+func (v View) changes(ctx context.Context, most int) (Found, *base, error) {
 	b, err := v.load()
 	if err != nil {
 		return Found{}, nil, err
@@ -88,16 +89,17 @@ func (v View) changes(ctx context.Context) (Found, *base, error) {
 		return Found{}, nil, err
 	}
 	defer root.Close()
-	c := &comparison{ctx: ctx, base: b, root: root, seen: map[string]bool{}}
+	c := &comparison{ctx: ctx, base: b, root: root, most: most, seen: map[string]bool{}}
 	if err := c.dir(top, 1); err != nil {
 		return Found{}, nil, err
 	}
+	kept := c.kept()
 	for i := range b.Entries {
 		if e := &b.Entries[i]; e.Left == "" && !c.seen[e.Path] && !c.inGit(e.Path) {
 			if _, err := c.look(e.Path); errors.Is(err, fs.ErrNotExist) {
 				continue // it is gone there already
 			}
-			if err := c.add(Change{Path: e.Path, Kind: Deleted, Was: e.Mode, Link: e.Link}); err != nil {
+			if err := c.add(Change{Path: e.Path, Kind: Deleted, Was: e.Mode, Link: e.Link, Held: kept.above(e.Path)}); err != nil {
 				return Found{}, nil, err
 			}
 		}
@@ -138,6 +140,7 @@ type comparison struct {
 	base  *base
 	bare  string      // the directory with the shape of git's that is walked through, or ""
 	root  beneath.Dir // the workspace
+	most  int         // changes
 	seen  map[string]bool
 	found Found
 	looks int
@@ -145,8 +148,8 @@ type comparison struct {
 }
 
 func (c *comparison) add(ch Change) error {
-	if len(c.found.Changes) == MaxChanges {
-		return fmt.Errorf("%w: more than %d changes: too many to be looked at one by one", reeve.ErrUsage, MaxChanges)
+	if len(c.found.Changes) == c.most {
+		return fmt.Errorf("%w: %w: there are more than %d", reeve.ErrUsage, ErrMany, c.most)
 	}
 	if ch.Held == "" && c.bare != "" {
 		ch.Held = "lies in what git would take for a repository, and obey: make this change yourself"

@@ -22,8 +22,12 @@ const (
 	MaxFile    = 1 << 30 // bytes of one file that is taken over
 	MaxGrown   = 400_000 // entries of a view that are looked at
 	MaxRead    = 4 << 30 // bytes of changed files that are compared
-	MaxChanges = 20_000
+	MaxChanges = 20_000  // that a person looks at, unless they ask for [AllChanges]
+	AllChanges = MaxEntries + MaxGrown
 )
+
+// ErrMany: a view has more changes than were asked for. None is lost by that.
+var ErrMany = errors.New("more changes than are looked at unasked")
 
 // View is one view, by its folder and what it is a view of.
 type View struct {

@@ -76,7 +76,7 @@ func (p *place) must(err error) {
 
 func (p *place) changes() view.Found {
 	p.t.Helper()
-	f, err := p.Changes(p.t.Context())
+	f, err := p.Changes(p.t.Context(), view.MaxChanges)
 	p.must(err)
 	return f
 }
@@ -438,8 +438,11 @@ func TestBoundsAreNamed(t *testing.T) {
 	for i := range view.MaxChanges + 1 {
 		p.must(os.Symlink("a", filepath.Join(p.Tree(), fmt.Sprintf("l%d", i))))
 	}
-	if _, err := p.Changes(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 20000 changes") {
+	if _, err := p.Changes(t.Context(), view.MaxChanges); !errors.Is(err, view.ErrMany) || !strings.Contains(err.Error(), "more than 20000") {
 		t.Errorf("any number of changes: %v", err)
+	}
+	if f, err := p.Changes(t.Context(), view.AllChanges); err != nil || len(f.Changes) <= view.MaxChanges {
+		t.Errorf("asked for all: %d changes, %v", len(f.Changes), err)
 	}
 	p.must(p.Drop())
 	if _, err := os.Lstat(p.Folder); !os.IsNotExist(err) {
@@ -546,6 +549,26 @@ func TestARepositoryUnderAnotherNameIsHeldBack(t *testing.T) {
 
 // TestNothingIsTakenThroughWhatWasLeftOut: another file system, say, that is
 // mounted below the workspace, or what the run did not see.
+// TestADirectoryThatIsNotReplacedKeepsWhatIsInIt: the link in its place is held
+// back, and what would be deleted for it is named and stays.
+func TestADirectoryThatIsNotReplacedKeepsWhatIsInIt(t *testing.T) {
+	for to, kept := range map[string]bool{"/etc": true, "../out": true, "lib": false} {
+		p := in(t, map[string]string{"src/a": "a", "src/sub/b": "b", "lib/c": "c"})
+		p.must(os.RemoveAll(filepath.Join(p.Tree(), "src")))
+		p.must(os.Symlink(to, filepath.Join(p.Tree(), "src")))
+		for _, c := range p.changes().Changes {
+			if below := strings.HasPrefix(c.Path, "src"); below && (c.Held != "") != kept {
+				t.Errorf("src -> %s: %s %s is held back: %q, want %v", to, c.Kind, c.Path, c.Held, kept)
+			}
+		}
+		refused := strings.Join(p.take(), "\n")
+		_, err := os.Stat(filepath.Join(p.Root, "src/sub/b"))
+		if (err == nil) != kept || kept != strings.Contains(refused, `"src/sub/b" lies in "src", in whose place something stands`) {
+			t.Errorf("src -> %s: what was in it is there: %v; refused:\n%s", to, err == nil, refused)
+		}
+	}
+}
+
 func TestNothingIsTakenThroughWhatWasLeftOut(t *testing.T) {
 	p := in(t, map[string]string{"a": "a", "hidden/secret": "s", "linked": "x"})
 	p.must(p.Drop())

@@ -331,6 +331,7 @@ type Drop struct {
 type Review struct {
 	ID    string   `json:"id"`
 	Paths []string `json:"paths,omitzero"` // from the workspace's root
+	Many  bool     `json:"many,omitzero"`  // also more changes than a person looks at
 }
 
 // Reviewed lists the changes.
@@ -359,6 +360,7 @@ type Apply struct {
 	ID    string   `json:"id"`
 	Paths []string `json:"paths,omitzero"`
 	Stamp string   `json:"stamp,omitzero"`
+	Many  bool     `json:"many,omitzero"` // as in Review
 }
 
 // Applied says what came of it, in lines for a person.

@@ -117,8 +117,10 @@ func few(all []string) string {
 // Leave looks at a run's view when it has ended: one without changes is
 // dropped, else the lines say how a person goes on.
 func Leave(v *view.View, ref string) (kept bool, lines []string) {
-	found, err := v.Changes(context.Background())
+	found, err := changes(context.Background(), *v, ref, false)
 	switch {
+	case errors.Is(err, view.ErrMany):
+		return true, []string{fmt.Sprintf("the workspace is as it was, and the view is kept: %v", err), fmt.Sprintf("reeve sessions drop --force %s forgets it", ref)}
 	case err != nil:
 		return true, []string{fmt.Sprintf("attention: %v; nothing in %s was changed, and the view stands in %s", err, v.Root, v.Tree())}
 	case len(found.Changes) == 0 && len(found.Git) == 0:
@@ -130,6 +132,20 @@ func Leave(v *view.View, ref string) (kept bool, lines []string) {
 	lines = []string{"the workspace is as it was, and the view is kept: " + tally(found)}
 	lines = append(lines, gitLines(found)...)
 	return true, append(lines, fmt.Sprintf("reeve sessions review %s shows it, reeve sessions apply %[1]s [PATH...] takes it over, reeve sessions drop --force %[1]s forgets it", ref))
+}
+
+// changes are those of a view; more than a person looks at only where they ask
+// for many. ref is how they name the session.
+func changes(ctx context.Context, v view.View, ref string, many bool) (view.Found, error) {
+	most := view.MaxChanges
+	if many {
+		most = view.AllChanges
+	}
+	found, err := v.Changes(ctx, most)
+	if errors.Is(err, view.ErrMany) && !many {
+		err = fmt.Errorf("%w; reeve sessions review --many %s [PATH...] shows them, reeve sessions apply --many %[2]s [PATH...] takes them over", err, ref)
+	}
+	return found, err
 }
 
 // tally counts changes for a person.
@@ -181,8 +197,9 @@ const (
 
 // Look lists what a view changes at or below the paths, or everywhere, and with
 // show writes it out.
-func (d *Desk) Look(ctx context.Context, one string, v view.View, paths []string, show bool) (wire.Reviewed, []byte, error) {
-	found, err := v.Changes(ctx)
+func (d *Desk) Look(ctx context.Context, one string, v view.View, w wire.Review, show bool) (wire.Reviewed, []byte, error) {
+	paths := w.Paths
+	found, err := changes(ctx, v, w.ID, w.Many)
 	if err != nil {
 		return wire.Reviewed{}, nil, fmt.Errorf("%w; the view stands in %s", err, v.Tree())
 	}
@@ -229,7 +246,7 @@ func fromRoot(root string, paths []string) []string {
 // empty says that nothing is left in the view.
 func (d *Desk) Apply(ctx context.Context, ended string, v view.View, w wire.Apply) (told wire.Applied, empty bool, err error) {
 	told.Session = ended
-	found, err := v.Changes(ctx)
+	found, err := changes(ctx, v, w.ID, w.Many)
 	if err != nil {
 		return told, false, err
 	}
@@ -250,7 +267,7 @@ func (d *Desk) Apply(ctx context.Context, ended string, v view.View, w wire.Appl
 	if err := errors.Join(err, taking.End()); err != nil {
 		return told, false, fmt.Errorf("take over the view of session %s: %w; what was taken over stays, the rest is in the view", ended, err)
 	}
-	if found, err = v.Changes(ctx); err != nil {
+	if found, err = changes(ctx, v, w.ID, w.Many); err != nil {
 		return told, false, err
 	}
 	told.Left = len(found.Changes)

@@ -97,7 +97,7 @@ func (d *Door) Review(ctx context.Context, w wire.Review, out *os.File) (wire.Re
 	if err != nil {
 		return wire.Reviewed{}, err
 	}
-	told, text, err := d.Desk.Look(ctx, k.one.ID, *k.rec.View, w.Paths, out != nil)
+	told, text, err := d.Desk.Look(ctx, k.one.ID, *k.rec.View, w, out != nil)
 	release()
 	if err == nil && out != nil {
 		_, err = out.Write(text) // when nothing is held any more: who reads may take their time
@@ -130,7 +130,7 @@ func (d *Door) dropView(ctx context.Context, ref string, force bool) error {
 	}
 	defer release()
 	if !force {
-		found, err := k.rec.View.Changes(ctx)
+		found, err := k.rec.View.Changes(ctx, view.MaxChanges)
 		if err != nil {
 			return fmt.Errorf("%w; --force drops it all the same", err)
 		}
