@@ -92,6 +92,7 @@ type past struct {
 type live struct {
 	Session
 	calls int
+	used  time.Time // when it was last asked for, or made a call
 	tally Tally
 	plan  bool // the client in it is in plan mode now
 	kept  bool // it outlives the daemon, and has a file
@@ -140,7 +141,7 @@ func Open(state string, maxCalls int, now func() time.Time, newID func() string,
 }
 
 func (s *Store) keep(one Session) *live {
-	l := &live{Session: one}
+	l := &live{Session: one, used: s.now()}
 	s.all[one.ID] = l
 	if one.Foreign != "" {
 		s.foreign[one.Client+"\x00"+one.Foreign] = one.ID
@@ -234,6 +235,7 @@ func (s *Store) ofClient(one Session) (Session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.all[s.foreign[one.Client+"\x00"+one.Foreign]]; l != nil {
+		l.used = s.now()
 		return l.Session, true
 	}
 	return Session{}, false
@@ -416,7 +418,22 @@ func (s *Store) Spend(id string) error {
 		return fmt.Errorf("this session has made %d calls, all that gate.max_calls grants; start a new session or raise it", s.maxCalls)
 	}
 	l.calls++
+	l.used = s.now()
 	return nil
+}
+
+// Idle lists a client's sessions that nobody has used for longer than that; a
+// daemon that begins anew counts from then.
+func (s *Store) Idle(client string, than time.Duration) (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, l := range s.all {
+		if l.Client == client && s.now().Sub(l.used) > than {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Count adds one decided call to the session's tally.

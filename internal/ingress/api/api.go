@@ -108,9 +108,10 @@ type Server struct {
 		Profile string
 	}
 
-	busy sync.WaitGroup
-	mu   sync.Mutex
-	live int // requests in progress, watchers not counted
+	busy  sync.WaitGroup
+	desks desks
+	mu    sync.Mutex
+	live  int // requests in progress, watchers not counted
 }
 
 // maxInside is how many connections of one session's own socket are served at
@@ -550,6 +551,7 @@ func (s *Server) watch(ctx context.Context, out *reply) {
 }
 
 func (s *Server) list() []wire.Session {
+	s.closeLeft()
 	out := append([]wire.Session{}, s.Run.List()...)
 	kept := map[string]bool{}
 	for _, k := range out {

@@ -40,6 +40,7 @@ func (s *Server) invocation(e wire.Exec, person error) (*reeve.Invocation, error
 			return nil, fmt.Errorf("%w: dangerous mode is never set by a flag", reeve.ErrUsage)
 		}
 	}
+	s.closeLeft()
 	one, err := s.Sessions.ForClient(session.Session{
 		Client: "cli", Foreign: fmt.Sprintf("%s\x00%s\x00%s\x00%s", e.Workspace, e.Terminal, mode, actor),
 		Workspace: e.Workspace, Mode: mode, Profile: s.Config.Profile,
@@ -64,6 +65,7 @@ func (s *Server) exec(ctx context.Context, peer localsock.Peer, e wire.Exec, out
 	if err != nil {
 		return wire.Executed{}, err
 	}
+	defer s.desks.sit(inv.Session, peer)()
 	if e.Prompt {
 		events, _, stop := s.Broker.Watch(false)
 		defer stop()

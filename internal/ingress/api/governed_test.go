@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/creack/pty"
@@ -78,16 +79,24 @@ func agentRuns(t *testing.T, client, script string) (pid int) {
 // atTerminal starts a process of the person's at a terminal of its own.
 func atTerminal(t *testing.T) (pid int) {
 	t.Helper()
+	pid, _ = closingTerminal(t)
+	return pid
+}
+
+// closingTerminal is atTerminal whose window can be closed before.
+func closingTerminal(t *testing.T) (pid int, shut func()) {
+	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "echo ready; read x")
 	master, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { master.Close(); cmd.Wait() })
+	shut = sync.OnceFunc(func() { master.Close(); cmd.Wait() })
+	t.Cleanup(shut)
 	if _, err := io.ReadFull(master, make([]byte, len("ready"))); err != nil {
 		t.Fatal(err)
 	}
-	return cmd.Process.Pid
+	return cmd.Process.Pid, shut
 }
 
 // TestAJobThatAnAgentLeftBehindCannotActForAPerson: each way loses the
