@@ -267,7 +267,7 @@ func TestAServerThatMisbehavesHarmsItsOwnCallsOnly(t *testing.T) {
 		has(t, "the list", list, `"`+name+`__echo"`)
 		has(t, name, c.use(name+"__echo", `{"text":"hello"}`), "\nhello\n")
 	}
-	has(t, "a reply that is no message", c.use("legacy__broken", `{}`), "did not answer in time")
+	has(t, "a reply that is no message", c.use("legacy__broken", `{}`), "its answer cannot be taken: no valid message: a name stands twice")
 	has(t, "a server that ends", c.use("legacy__crash", `{}`), "server legacy ended before it answered", "the disk is on fire")
 	has(t, "and is started again", c.use("legacy__echo", `{"text":"again"}`), "again")
 	has(t, "the others meanwhile", c.use("noise__echo", `{"text":"fine"}`), "fine")

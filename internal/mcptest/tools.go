@@ -75,7 +75,7 @@ func (s *server) toolList(cursor string) string {
 			tool("add", "Adds two numbers.", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`, `"outputSchema":{"type":"object","properties":{"sum":{"type":"number"}}}`)},
 		{},
 	}
-	for _, name := range []string{"ask", "ask_twice", "big", "broken", "change", "count", "crash", "environment", "fail", "hang", "log", "progress", "roots", "sample", "secret", "touch"} {
+	for _, name := range []string{"ask", "ask_twice", "big", "broken", "change", "count", "crash", "environment", "fail", "hang", "log", "progress", "raw", "roots", "sample", "secret", "touch"} {
 		pages[1] = append(pages[1], tool(name, "For tests: "+name, any, ""))
 	}
 	for i := range s.extra {
@@ -160,6 +160,23 @@ func (s *server) run(m message.Message, p message.Object, modern bool, stop <-ch
 	case "broken":
 		s.raw(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"content":[],"content":[]}}` + "\n")
 		return ""
+	case "raw": // whatever the caller says: first told, then the answer
+		if tell, err := message.Members(args.Get("tell")); err == nil {
+			params := tell.Get("params")
+			if token := meta.Get(message.MetaProgress); token != nil && tell.Text("method") == "notifications/progress" {
+				o, _ := message.Members(params)
+				params = o.Set(message.Own("progressToken", token)).Bytes()
+			}
+			s.note(tell.Text("method"), string(params))
+		}
+		if ask, err := message.Members(args.Get("ask")); err == nil {
+			<-s.ask(ask.Text("method"), string(ask.Get("params")))
+		}
+		if e, err := message.Members(args.Get("error")); err == nil {
+			s.raw(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + string(e.Bytes()) + "}\n")
+			return ""
+		}
+		return string(args.Get("result"))
 	case "secret":
 		return text("the token is ghp_" + strings.Repeat("a1B2", 9))
 	case "environment":

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/reeve-gate/reeve/internal/approval"
@@ -58,6 +59,9 @@ func (w *work) answerer(r *talk.Request, conf *servers.Server, a upstream.Ask) (
 		who, capability, part = g.Elicitation, "elicitation", "form"
 		if o, err := message.Members(a.Params); err == nil && o.Text("mode") == "url" {
 			part = "url"
+			if u, err := url.Parse(o.Text("url")); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+				return 0, "an address that a person is to open is one of http or https"
+			}
 		}
 	default:
 		return 0, a.Method + " is not offered"

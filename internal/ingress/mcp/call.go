@@ -50,7 +50,7 @@ func (c *Conversation) callTool(r *talk.Request) {
 		r.Fail(message.CodeInvalidParams, "no call is made as a task here: "+methods.Requests["tasks/get"].How)
 		return
 	}
-	if strings.HasPrefix(name, server.Own+"__") && c.who.Filter.Alone == "" {
+	if strings.HasPrefix(name, server.Own+"__") && c.who.Filter.Alone == "" || name == results.ToolRead {
 		if name != toolCall {
 			c.ownTool(r, name, args)
 			return
@@ -201,6 +201,9 @@ func (c *Conversation) resource(r *talk.Request) (catalog.Entry, bool) {
 	case ok:
 		e.Item.Name = uri
 		return e, true
+	case c.who.Filter.Alone != "" && uri != "" && c.heldBack(uri):
+		r.Fail(message.CodeInvalidParams, "this resource is held back; reeve mcp inspect "+c.who.Filter.Alone+" says why")
+		return catalog.Entry{}, false
 	case c.who.Filter.Alone != "" && uri != "": // it knows best what it has
 		return catalog.Entry{Server: c.who.Filter.Alone, Shown: uri, Item: catalog.Item{Name: uri}}, true
 	}
@@ -211,6 +214,21 @@ func (c *Conversation) resource(r *talk.Request) (catalog.Entry, bool) {
 	r.Answer(message.Message{Kind: message.Response, Error: &message.Error{Code: code, Message: "no server offers this resource",
 		Data: message.Object{message.OwnText("uri", uri)}.Bytes()}})
 	return catalog.Entry{}, false
+}
+
+// heldBack reports whether the one server that the client sees offers a resource
+// in a definition that no client is shown, and in none that is.
+func (c *Conversation) heldBack(uri string) bool {
+	conf, err := c.d.Fleet.Server(c.who.Filter.Alone)
+	if err != nil {
+		return true
+	}
+	o := c.d.Fleet.Offer(&conf)
+	if o == nil {
+		return false
+	}
+	_, there := catalog.NewView([]*catalog.Offer{o}, catalog.Filter{Alone: conf.Name}).Resource(uri)
+	return there
 }
 
 // complete answers completion/complete.
@@ -278,10 +296,7 @@ func (c *Conversation) invocation(w *work, u *use) *reeve.Invocation {
 	if args == nil {
 		args = []byte("{}")
 	}
-	c.mu.Lock()
-	actor := c.actor
-	c.mu.Unlock()
-	inv := &reeve.Invocation{ID: w.id, Session: c.who.Session, Actor: actor, Channel: reeve.ChannelMCP, Origin: reeve.OriginAgent,
+	inv := &reeve.Invocation{ID: w.id, Session: c.who.Session, Actor: w.actor, Channel: reeve.ChannelMCP, Origin: reeve.OriginAgent,
 		Tool: u.name, Args: args, Contained: c.who.Contained, Askable: c.d.Askable, Again: true}
 	r := w.waiting()
 	if r == nil || r.Meta.Get(message.MetaProgress) == nil {
@@ -373,11 +388,7 @@ func mirrored(definition, args []byte) []upstream.Header {
 func (c *Conversation) finish(w *work, u *use, d reeve.Decision, r reeve.Result, fault *message.Error) {
 	switch {
 	case fault != nil && r.Status == reeve.StatusError:
-		e := &message.Error{Code: fault.Code, Message: c.d.Clean.Text(fault.Message)}
-		if fault.Data != nil {
-			e.Data = c.d.Clean.JSON(fault.Data)
-		}
-		w.fail(e)
+		w.fail(c.passed(u, fault))
 	case r.Data != nil:
 		c.deliver(w, u, r.Data)
 	case u.marked:
@@ -385,6 +396,25 @@ func (c *Conversation) finish(w *work, u *use, d reeve.Decision, r reeve.Result,
 	default:
 		w.fail(&message.Error{Code: message.CodeInternal, Message: r.Error})
 	}
+}
+
+// maxFault bounds the text of a server's error, and its data, in bytes.
+const maxFault = 10_000
+
+// passed is a server's own error as the client gets it: masked, bounded, and its
+// text marked like a result where a model reads it.
+func (c *Conversation) passed(u *use, fault *message.Error) *message.Error {
+	e := &message.Error{Code: fault.Code, Message: c.d.Clean.Text(fault.Message)}
+	if n := len(e.Message); n > maxFault {
+		e.Message = fmt.Sprintf("%s… (%d bytes)", message.Clip(e.Message, maxFault), n)
+	}
+	if u.marked {
+		e.Message = results.Around(e.Message, "the MCP server "+u.server)
+	}
+	if len(fault.Data) <= maxFault && fault.Data != nil {
+		e.Data = c.d.Clean.JSON(fault.Data)
+	}
+	return e
 }
 
 // refusal is a result that tells a model why nothing came of its call, and

@@ -115,9 +115,16 @@ const (
 )
 
 // ownTools are the definitions of the gateway's own tools that make sense now.
-// A client that sees one server alone sees that server and nothing else.
+// A client that sees one server alone sees that server and nothing else, until
+// a result of it was too long to be given at once.
 func (c *Conversation) ownTools(v *snapshot) []byte {
-	if c.who.Filter.Alone != "" {
+	c.mu.Lock()
+	kept := c.kept
+	c.mu.Unlock()
+	switch {
+	case c.who.Filter.Alone != "" && kept:
+		return []byte(readDefinition)
+	case c.who.Filter.Alone != "":
 		return nil
 	}
 	out := []byte(readDefinition)

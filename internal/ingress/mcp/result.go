@@ -17,7 +17,15 @@ import (
 
 // keep keeps what is too long to be given at once.
 func (c *Conversation) keep(text string) string {
-	return c.d.Kept.Put(c.who.Session, text, c.d.Now())
+	id := c.d.Kept.Put(c.who.Session, text, c.d.Now())
+	c.mu.Lock()
+	first := id != "" && !c.kept
+	c.kept = c.kept || first
+	c.mu.Unlock()
+	if first && c.who.Filter.Alone != "" { // what reads on is in its list from now on
+		c.Changed("tools")
+	}
+	return id
 }
 
 // deliver gives the client a server's result: masked by the kernel, bounded,
@@ -31,7 +39,7 @@ func (c *Conversation) deliver(w *work, u *use, result []byte) {
 	if u.marked {
 		o = results.Mark(o, "the MCP server "+u.server, c.keep)
 	}
-	if n := len(o.Bytes()); n > results.MaxWhole {
+	if n := len(o.Bytes()); n > results.MaxWhole || u.marked && len(o.Get("structuredContent")) > results.MaxText {
 		id := c.keep(string(result))
 		o = message.Object{message.Own("content", message.Texts(fmt.Sprintf("The result has %d bytes, too many to be given at once. %s", n, results.ReadOn(id, 0)))), message.Own("isError", []byte("true"))}
 		if !u.marked {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/mcp/message"
 	"github.com/reeve-gate/reeve/internal/mcp/talk"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
@@ -27,6 +28,7 @@ type work struct {
 	method string
 	same   []byte         // what a request that goes on with it must repeat
 	level  string         // of log messages that the client wants with it
+	actor  reeve.Actor    // who asks
 	params message.Object // of the request it began with
 
 	mu      sync.Mutex    // guards what follows
@@ -47,7 +49,7 @@ var errParked = errors.New("the client did not come back with what it was asked 
 
 // begin makes a piece of work of a request.
 func (c *Conversation) begin(r *talk.Request) *work {
-	w := &work{c: c, id: c.d.NewID(), method: r.Method, r: r, params: r.Params, same: repeated(r.Params), level: r.Meta.Text(message.MetaLogLevel)}
+	w := &work{c: c, id: c.d.NewID(), method: r.Method, r: r, params: r.Params, same: repeated(r.Params), level: r.Meta.Text(message.MetaLogLevel), actor: c.actorOf(r)}
 	w.ctx, w.cancel = context.WithCancelCause(c.Life())
 	w.follow(r)
 	c.mu.Lock()
@@ -290,6 +292,7 @@ func (w *work) beat(text string) {
 	w.progress(message.Object{message.Own("progress", strconv.AppendInt(nil, n, 10)), message.OwnText("message", text)}.Bytes())
 }
 
-// clean masks the texts in what a server says beside its results. Names hide
-// nothing there: a form asks for a password, and does not hold one.
-func (d *Door) clean(params []byte) []byte { return message.Strings(params, d.Clean.Text) }
+// clean masks the texts in what a server says beside its results, and makes seen
+// what a terminal would obey: people read these. A member's name does not make
+// its value a secret there: a form asks for a password, and does not hold one.
+func (d *Door) clean(params []byte) []byte { return message.Strings(params, d.Clean.Show) }

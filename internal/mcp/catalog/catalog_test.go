@@ -32,7 +32,7 @@ func fetch(t *testing.T, server, mode string) *Offer {
 func TestAnOfferKeepsEveryDefinitionAsItCame(t *testing.T) {
 	for _, mode := range []string{"legacy", "modern,noise"} {
 		o := fetch(t, "t", mode)
-		if len(o.Lists[Tools]) != 18 || len(o.Lists[Prompts]) != 1 || len(o.Lists[Resources]) != 2 || len(o.Lists[Templates]) != 1 || len(o.Notes) != 0 {
+		if len(o.Lists[Tools]) != 19 || len(o.Lists[Prompts]) != 1 || len(o.Lists[Resources]) != 2 || len(o.Lists[Templates]) != 1 || len(o.Notes) != 0 {
 			t.Fatalf("%s offers %d tools, notes %q", mode, len(o.Lists[Tools]), o.Notes)
 		}
 		it, ok := o.Find(Tools, "echo")

@@ -14,6 +14,7 @@ import (
 type answer struct {
 	w      http.ResponseWriter
 	modern bool
+	unread time.Duration // how long a client may leave what it is sent
 
 	mu     sync.Mutex // guards what follows
 	stream bool
@@ -33,6 +34,7 @@ func (a *answer) send(m message.Message) {
 		a.over = true
 		a.w.Header().Set("Content-Type", "application/json")
 		a.w.WriteHeader(a.status(m))
+		a.soon()
 		_, a.err = a.w.Write(body)
 		return
 	}
@@ -70,9 +72,16 @@ func (a *answer) open() {
 
 // write is called under mu.
 func (a *answer) write(b []byte) {
+	a.soon()
 	if _, a.err = a.w.Write(b); a.err == nil {
 		a.err = http.NewResponseController(a.w).Flush()
 	}
+}
+
+// soon bounds the next write: who reads nothing holds up the server that tells
+// it, and with it every other client of that server. A way without deadlines blocks as long as it likes.
+func (a *answer) soon() {
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.unread))
 }
 
 // begin opens the stream before there is anything to say.

@@ -55,7 +55,8 @@ const (
 	idleTime    = time.Hour // of a legacy session without a request
 	maxQueue    = 1024      // messages that wait for a session's own stream
 	keepAlive   = 20 * time.Second
-	bodyTime    = time.Minute // for a message to arrive in
+	bodyTime    = time.Minute      // for a message to arrive in
+	unread      = 10 * time.Second // that a client may leave what it is sent
 )
 
 // Handler serves HTTP. It is safe for concurrent use; Close ends every
@@ -64,6 +65,7 @@ type Handler struct {
 	opt    Options
 	token  [32]byte
 	modern Conversation
+	unread time.Duration
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*session
@@ -80,7 +82,7 @@ type session struct {
 
 // New returns a handler.
 func New(o Options) *Handler {
-	return &Handler{opt: o, token: sha256.Sum256([]byte(o.Token)), sessions: map[string]*session{},
+	return &Handler{opt: o, token: sha256.Sum256([]byte(o.Token)), sessions: map[string]*session{}, unread: unread,
 		modern: o.Open(func(message.Message) {})} // what belongs to no request has no way to a modern client
 }
 
@@ -257,7 +259,7 @@ func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m message.M
 			return
 		}
 	}
-	a := &answer{w: w, modern: true}
+	a := &answer{w: w, modern: true, unread: h.unread}
 	defer a.beat(r.Context())()
 	h.modern.HandleAlone(r.Context(), m, a.send)
 	a.close()
@@ -304,7 +306,7 @@ func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m message.M
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	a := &answer{w: w}
+	a := &answer{w: w, unread: h.unread}
 	defer a.beat(r.Context())()
 	// A broken stream cancels nothing in this era.
 	s.conv.Handle(context.WithoutCancel(r.Context()), m, a.send)
@@ -383,7 +385,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.own.Unlock()
-	a := &answer{w: w}
+	a := &answer{w: w, unread: h.unread}
 	a.begin()
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -48,6 +50,12 @@ func serve(t *testing.T) place {
 					<-r.Ctx.Done()
 					p.ended <- "hang"
 					r.Result([]byte("{}"))
+				case "flood":
+					for r.Ctx.Err() == nil && len(p.ended) == 0 {
+						r.Out(message.Message{Kind: message.Notification, Method: "notifications/progress", Params: []byte(`{"progress":1,"message":"` + strings.Repeat("x", 64<<10) + `"}`)})
+					}
+					p.ended <- "flood"
+					r.Result([]byte("{}"))
 				case "progress":
 					r.Out(message.Message{Kind: message.Notification, Method: "notifications/progress", Params: []byte(`{"progress":1}`)})
 					r.Result([]byte(`{"ok":true}`))
@@ -61,6 +69,7 @@ func serve(t *testing.T) place {
 	l := httptest.NewUnstartedServer(nil)
 	host := l.Listener.Addr().String()
 	h := New(Options{Open: open, Token: token, Hosts: []string{host, "localhost" + host[strings.LastIndexByte(host, ':'):]}})
+	h.unread = 200 * time.Millisecond
 	l.Config.Handler = h
 	l.Start()
 	t.Cleanup(func() { h.Close(); l.Close() })
@@ -259,5 +268,27 @@ func TestOnlyThisMachinesOwnAddressIsBound(t *testing.T) {
 	f.Close()
 	if err := Serve(t.Context(), f, "short", nil); err == nil {
 		t.Error("a short token was taken")
+	}
+}
+
+// TestAClientThatReadsNothingIsNotWaitedFor: who tells it something is let go,
+// since others wait for the same server.
+func TestAClientThatReadsNothingIsNotWaitedFor(t *testing.T) {
+	p := serve(t)
+	body, headers := modernCall("flood")
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", c.RemoteAddr(), token)
+	for i := 0; i < len(headers); i += 2 {
+		fmt.Fprintf(c, "%s: %s\r\n", headers[i], headers[i+1])
+	}
+	fmt.Fprintf(c, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		t.Error("it is waited for")
 	}
 }

@@ -132,7 +132,7 @@ func Names(name string, definition []byte, o Others) []Finding {
 			}
 		}
 	}
-	if strings.HasPrefix(mine, "mcp__") {
+	if strings.HasPrefix(mine, "mcp__") || strings.HasPrefix(mine, "reeve__") {
 		s.add(Shadows, fmt.Sprintf("%q is written as a tool of another server", name))
 	}
 	s.steers(mine, definition, o)

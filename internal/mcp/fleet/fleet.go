@@ -138,9 +138,10 @@ type ship struct {
 	hash string
 	upstream.Server
 
-	mu    sync.Mutex // guards what follows
-	stale [2]bool    // a refresh is wanted, one is under way
-	hold  func()     // lets go of a server that is watched
+	mu    sync.Mutex    // guards what follows
+	stale [2]bool       // a refresh is wanted, one is under way
+	pause time.Duration // after the last refresh
+	hold  func()        // lets go of a server that is watched
 }
 
 // Listen tells of what happens to the session's servers until stop is called.

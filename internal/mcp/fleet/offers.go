@@ -51,8 +51,8 @@ func (s *Session) fetch(ctx context.Context, one *ship, c *upstream.Conn) error 
 	return nil
 }
 
-// stale fetches a server's lists anew: one at a time, and once more where it
-// changed meanwhile, however often it says so.
+// stale fetches a server's lists anew: one at a time, and once more after a pause
+// where it changed meanwhile, however often it says so.
 func (s *Session) stale(one *ship) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -64,26 +64,32 @@ func (s *Session) stale(one *ship) {
 	s.beside(func() { s.refresh(one) })
 }
 
+// Between two refreshes of one server there is a pause, which grows as long as
+// it goes on to say that it has changed.
+const (
+	pauseFirst = 500 * time.Millisecond
+	pauseMost  = time.Minute
+)
+
 func (s *Session) refresh(one *ship) {
-	for {
-		one.mu.Lock()
-		if !one.stale[0] {
-			one.stale[1] = false
-			one.mu.Unlock()
-			return
-		}
-		one.stale[0] = false
+	one.mu.Lock()
+	if !one.stale[0] {
+		one.stale[1], one.pause = false, 0
 		one.mu.Unlock()
-		c := one.Running()
-		if c == nil {
-			continue // what it offers is fetched when it is started again
-		}
+		return
+	}
+	one.stale[0] = false
+	one.pause = min(max(2*one.pause, pauseFirst), pauseMost)
+	pause := one.pause
+	one.mu.Unlock()
+	if c := one.Running(); c != nil { // else it is fetched when it is started again
 		ctx, cancel := context.WithTimeout(context.Background(), listWait)
 		if err := s.fetch(ctx, one, c); err != nil {
 			s.f.opt.Log("server %s says that it has changed: %v", one.Name, err)
 		}
 		cancel()
 	}
+	time.AfterFunc(pause, func() { s.beside(func() { s.refresh(one) }) })
 }
 
 // Offers is what every server offers, without what is held back. A server that

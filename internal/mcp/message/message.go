@@ -65,8 +65,9 @@ var ErrNoise = errors.New("not one JSON object")
 
 // Fault is a JSON object that is no valid message.
 type Fault struct {
-	ID  ID // of the message, where it could be read
-	Why string
+	ID     ID // of the message, where it could be read
+	Why    string
+	Answer bool // it names no method, so that it was meant as an answer
 }
 
 func (f *Fault) Error() string { return "no valid message: " + f.Why }
@@ -95,10 +96,10 @@ func Decode(line []byte) (Message, error) {
 	case err == nil:
 		return e.m, nil
 	case errors.As(err, &f):
-		f.ID = e.m.ID
+		f.ID, f.Answer = e.m.ID, e.m.Method == ""
 		return Message{}, f
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return Message{}, &Fault{ID: e.m.ID, Why: "a name stands twice in one object"}
+		return Message{}, &Fault{ID: e.m.ID, Why: "a name stands twice in one object", Answer: e.m.Method == ""}
 	}
 	return Message{}, ErrNoise
 }
@@ -114,6 +115,7 @@ type envelope struct {
 	m       Message
 	version bool // jsonrpc was "2.0"
 	result  bool
+	null    bool   // the id is null
 	fault   *Fault // the first one; reading goes on, so that the id is known
 }
 
@@ -165,7 +167,8 @@ func (e *envelope) member(name string, v []byte) (why string) {
 		e.version = string(v) == `"2.0"`
 	case "id":
 		if string(v) == "null" {
-			return "" // only an error may have it, which check sees
+			e.null = true // only an error may have it, which check sees
+			return ""
 		}
 		if !validID(v) {
 			return "the id is no string and no whole number, or too long"
@@ -206,6 +209,8 @@ func (e *envelope) check() error {
 		return &Fault{Why: `jsonrpc is not "2.0"`}
 	case m.Method != "" && (e.result || m.Error != nil):
 		return &Fault{Why: "it is a request and a response at once"}
+	case m.Method != "" && e.null:
+		return &Fault{Why: "its id is null"}
 	case m.Method != "" && m.ID != "":
 		m.Kind = Request
 	case m.Method != "":

@@ -203,10 +203,10 @@ func TestElementsKeepsEachAsItStood(t *testing.T) {
 	}
 }
 
-func TestStringsChangesValuesAndNothingElse(t *testing.T) {
+func TestStringsChangesTextsAndNothingElse(t *testing.T) {
 	change := func(s string) string { return strings.ReplaceAll(s, "secret", "*") }
 	for in, want := range map[string]string{
-		`{"secret": "a secret", "b":[1.0, "x\"secret\\", {"c" :"secret"}]}`: `{"secret": "a *", "b":[1.0, "x\"*\\", {"c" :"*"}]}`,
+		`{"secret": "a secret", "b":[1.0, "x\"secret\\", {"c" :"secret"}]}`: `{"*": "a *", "b":[1.0, "x\"*\\", {"c" :"*"}]}`,
 		`["\u0073ecret","none\u00e9"]`:                                      `["*","none\u00e9"]`,
 		`{"a":"b"}`:                                                         `{"a":"b"}`,
 		`"secret"`:                                                          `"*"`,

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Strings gives a JSON value in which every string that is a value, not a name,
-// is what change makes of it. Everything else keeps the bytes it had; what is no
+// Strings gives a JSON value in which every string, also one that is a name, is
+// what change makes of it. Everything else keeps the bytes it had; what is no
 // valid JSON comes back as it is.
 func Strings(v []byte, change func(string) string) []byte {
 	dec := decoder(v)
@@ -18,7 +18,7 @@ func Strings(v []byte, change func(string) string) []byte {
 		if err != nil {
 			break
 		}
-		if t.Kind() != '"' || isName(dec) {
+		if t.Kind() != '"' {
 			continue
 		}
 		was := t.String()
@@ -46,12 +46,6 @@ func Canonical(v []byte) []byte {
 		return v
 	}
 	return c
-}
-
-// isName reports whether the string that was read last is a name in an object.
-func isName(dec *jsontext.Decoder) bool {
-	kind, n := dec.StackIndex(dec.StackDepth())
-	return kind == '{' && n%2 == 1
 }
 
 // start is where the string begins that ends before end.

@@ -100,6 +100,10 @@ func (t *pipe) read() {
 		if err != nil {
 			t.sink.Odd(upstream.Noise)
 			t.opt.Journal.Stray(line)
+			var f *message.Fault
+			if errors.As(err, &f) && f.Answer && f.ID != "" {
+				t.sink.Fail(f.ID, fmt.Errorf("its answer cannot be taken: %w", f))
+			}
 			continue
 		}
 		t.sink.Receive(m, "")

@@ -16,7 +16,7 @@ import (
 
 // Times of a conversation over pipes.
 const (
-	unread    = 30 * time.Second // a client that reads nothing for so long has gone
+	unread    = 20 * time.Second // a client that reads nothing for so long has gone
 	drainTime = time.Minute      // for answers, after a client has said all it has to say
 )
 
@@ -25,6 +25,9 @@ type deadlined interface{ SetWriteDeadline(time.Time) error }
 
 // Conversation is what [Stdio] serves: a Talk, and what is built on one.
 type Conversation interface {
+	// Announce says that a request will be handled: what cancels it may come
+	// before that has begun.
+	Announce(m message.Message)
 	Handle(ctx context.Context, m message.Message, out func(message.Message))
 	Fault(err error, out func(message.Message))
 	Hangup() // the client says no more
@@ -56,6 +59,7 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, open func(send func
 		case err != nil:
 			c.Fault(err, w.send)
 		case m.Kind == message.Request && m.Method != "initialize":
+			c.Announce(m)
 			work.Go(func() { c.Handle(ctx, m, w.send) })
 		default: // in order: what comes after stands on it
 			c.Handle(ctx, m, w.send)

@@ -74,11 +74,18 @@ type Talk struct {
 	mu     sync.Mutex // guards what follows
 	legacy *hello     // of a client that has shaken hands
 	live   map[string]*Request
+	coming map[string]*coming
 	asked  map[string]chan message.Message
 	next   int64
 	quiet  bool // the client says no more
 	subs   map[string]*subscription
 	uris   map[string]bool // that a legacy client watches
+}
+
+// coming are requests of one id that were announced and have not begun.
+type coming struct {
+	n         int
+	cancelled bool
 }
 
 // hello is what a legacy client said of itself.
@@ -90,7 +97,7 @@ type hello struct {
 // Open begins a conversation. send takes what belongs to no request, and may be
 // called from many goroutines.
 func Open(o Options, send func(message.Message)) *Talk {
-	t := &Talk{opt: o, send: send, live: map[string]*Request{}, asked: map[string]chan message.Message{},
+	t := &Talk{opt: o, send: send, live: map[string]*Request{}, coming: map[string]*coming{}, asked: map[string]chan message.Message{},
 		subs: map[string]*subscription{}, uris: map[string]bool{}}
 	t.life, t.die = context.WithCancel(context.Background())
 	return t
@@ -125,6 +132,30 @@ type Request struct {
 	key    string // among those that are being answered
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when it was answered, or will not be
+}
+
+// Announce implements [Conversation].
+func (t *Talk) Announce(m message.Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := m.ID.Key()
+	if t.coming[key] == nil {
+		t.coming[key] = &coming{}
+	}
+	t.coming[key].n++
+}
+
+// begun takes an announcement back, and tells whether the request was cancelled
+// meanwhile. It is called under mu.
+func (t *Talk) begun(key string) (cancelled bool) {
+	c := t.coming[key]
+	if c == nil {
+		return false
+	}
+	if c.n--; c.n == 0 {
+		delete(t.coming, key)
+	}
+	return c.cancelled
 }
 
 // Handle takes one message of the client. It returns when the message is
@@ -169,6 +200,14 @@ func refused(id message.ID, code int, why string) message.Message {
 // serve answers one request.
 func (t *Talk) serve(ctx context.Context, m message.Message, out func(message.Message), key string, alone bool) {
 	r := &Request{t: t, key: key, Message: m, Out: out, done: make(chan struct{})}
+	entered := false
+	defer func() {
+		if !entered {
+			t.mu.Lock()
+			t.begun(key)
+			t.mu.Unlock()
+		}
+	}()
 	var err error
 	if m.Params != nil {
 		if r.Params, err = message.Members(m.Params); err == nil {
@@ -186,7 +225,7 @@ func (t *Talk) serve(ctx context.Context, m message.Message, out func(message.Me
 	}
 	r.Ctx, r.cancel = context.WithCancelCause(ctx)
 	defer r.cancel(nil)
-	if !t.enter(r) {
+	if entered = t.enter(r); !entered {
 		out(refused(m.ID, message.CodeInvalidRequest, fmt.Sprintf("a request with this id is being answered, or %d are", maxLive)))
 		return
 	}
@@ -260,6 +299,9 @@ func (t *Talk) enter(r *Request) bool {
 		return false
 	}
 	t.live[r.key] = r
+	if t.begun(r.key) {
+		r.cancel(errCancelled)
+	}
 	return true
 }
 
@@ -320,6 +362,9 @@ func (t *Talk) notice(m message.Message) {
 	key := message.ID(o.Get("requestId")).Key()
 	t.mu.Lock()
 	r := t.live[key]
+	if c := t.coming[key]; c != nil {
+		c.cancelled = true
+	}
 	t.mu.Unlock()
 	if r != nil && r.Method != "initialize" {
 		r.cancel(errCancelled)
