@@ -106,6 +106,7 @@ audit/otlp       part       : reeve audit/chain
 audit/export     part       : reeve audit audit/chain audit/otlp
 audit/tally      part       : reeve audit
 audit/metrics    net part   : reeve
+audit/sink       net part   : reeve durable audit audit/chain audit/otlp netguard
 vault/ref        pure part  : late
 vault                       : durable sqlite vault/ref
 vault/holder     part       : durable vault vault/ref
@@ -198,6 +199,8 @@ ingress/record              : reeve durable config personal audit audit/chain au
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
 boundary                    : reeve config durable ingress/layout jail jail/bwrap jail/keeper jail/landlock jail/native jail/probe jail/seatbelt policy/layers session
+
+telemetry        net        : reeve config netguard personal audit/metrics audit/otlp audit/sink vault/ref
 
 testuser         exec test  :
 sshdtest         net exec test :

@@ -15,6 +15,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
+	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
 
@@ -104,6 +105,9 @@ func cmdStatus(env *cmdEnv, args []string) int {
 	}
 	fmt.Fprintf(env.Stdout, "daemon     %d, since %s\nsocket     %s\nsandbox    %s\naudit      %s\nsessions   %d\nquestions  %d\n",
 		s.PID, s.Started.Local().Format("2006-01-02 15:04:05"), s.Socket, s.Sandbox, s.Audit, s.Sessions, s.Questions)
+	if s.Telemetry != "" {
+		fmt.Fprintf(env.Stdout, "telemetry  %s\n", redact.Visible(s.Telemetry))
+	}
 	for _, n := range s.Notes {
 		fmt.Fprintf(env.Stdout, "note       %s\n", n)
 	}

@@ -102,6 +102,14 @@ type Config struct {
 
 		Personal map[string]bool `toml:"personal" doc:"channels by name, and whether e-mail addresses, phone numbers, social security numbers, cards, IBANs and public addresses become [PII REDACTED] in what goes out by them, as in personal.\"messaging:telegram\" = false. A name before a colon stands for all that begin with it. messaging is on unless it is set here, every other off."`
 	} `toml:"redact"`
+	Telemetry struct {
+		Endpoint     string            `toml:"endpoint" doc:"address of an OpenTelemetry collector to which the daemon sends the record as it is written, such as https://collector.example.com:4318; /v1/logs and /v1/traces are added to it. It begins with what is recorded from then on, goes on where it was after an outage, and is never waited for. http is spoken to this machine alone; a collector in a private network is written as an address with its port, or its name is pinned under egress.hosts. Without one nothing is sent."`
+		Headers      map[string]string `toml:"headers" doc:"headers that are sent along, as in headers.Authorization = \"Bearer ${reeve://otel/token}\"; what refers to the vault is asked for at each request."`
+		Signals      []string          `toml:"signals" doc:"what is sent: logs (a record for each row), traces (a span for each call), or both; none = both."`
+		Content      bool              `toml:"content" default:"false" doc:"true sends arguments and summaries of results along, masked as the record has them."`
+		Metrics      string            `toml:"metrics" doc:"address of this machine alone on which the daemon serves metrics to Prometheus, such as 127.0.0.1:9464, at /metrics. Every process of this machine can read them there. Without one nothing is served."`
+		MetricsToken string            `toml:"metrics_token" doc:"reference to the vault, such as reeve://prometheus/token: who asks for the metrics must carry it as a bearer token."`
+	} `toml:"telemetry"`
 
 	file string
 }
@@ -216,6 +224,11 @@ func (c *Config) check() error {
 	}
 	if _, err := c.Pins(); err != nil {
 		return err
+	}
+	for _, s := range c.Telemetry.Signals {
+		if s != "logs" && s != "traces" {
+			return fmt.Errorf("%s: telemetry.signals has %q; it is logs, traces or both", c.file, s)
+		}
 	}
 	if c.Gate.MaxCalls < 1 || c.Gate.MaxDepth < 1 || c.Gate.MaxDepth > 64 {
 		return fmt.Errorf("%s: gate.max_calls must be at least 1 and gate.max_depth between 1 and 64", c.file)

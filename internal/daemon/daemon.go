@@ -47,6 +47,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/telemetry"
 	"github.com/reeve-gate/reeve/internal/vault/warden"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -87,6 +88,7 @@ type Daemon struct {
 	api      *api.Server
 	runs     *rundoor.Door
 	vault    *warden.Warden
+	tele     *telemetry.Room
 	work     context.Context // of what is done for callers; ends when serving ends
 	socket   string
 	exe      string
@@ -217,6 +219,9 @@ func (d *Daemon) wire() error {
 	if err != nil {
 		return err
 	}
+	if d.tele, err = newTelemetry(d); err != nil {
+		return err
+	}
 	if _, err := jail.ProfileNamed(d.conf.Sandbox.Profile, profiles...); err != nil {
 		return fmt.Errorf("sandbox.profile: %w", err)
 	}
@@ -228,7 +233,7 @@ func (d *Daemon) wire() error {
 	}
 	d.kernel = kernel.New(kernel.Config{
 		Tools: d.tools, Check: d.tools, Sessions: sessions{d}, Disk: d.disk, Broker: d.broker,
-		Audit: counted{d.log, d.store}, Clean: cleaned{d.clean}, Now: time.Now, NewID: newID,
+		Audit: counted{d.log, d.store, d.tele}, Clean: cleaned{d.clean}, Now: time.Now, NewID: newID,
 		Limits: kernel.Limits{
 			Question: config.Duration(d.conf.Approval.Deadline), Hook: 30 * time.Second,
 			Intent: config.Duration(d.conf.Audit.IntentTimeout), Run: 15 * time.Minute, Depth: d.conf.Gate.MaxDepth,
@@ -307,6 +312,8 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	}
 	var accepting sync.WaitGroup
 	accepting.Go(func() { d.api.Serve(work, l, "") })
+	d.tele.Start()
+	defer d.tele.Stop()
 	tell("ok")
 	go d.boundary.State() // tried now, so that the first call need not wait
 	fmt.Fprintf(d.opt.Log, "%s serving %s, build %s, audit %s\n", time.Now().UTC().Format(time.RFC3339), d.socket, d.opt.Build, d.auditState())
@@ -357,6 +364,7 @@ func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, acceptin
 	if err := d.store.Close(flushLimit); err != nil {
 		d.logf("%v", err)
 	}
+	d.tele.Stop() // its view of the record is given up before the record is closed
 	return d.log.Close()
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/session"
+	"github.com/reeve-gate/reeve/internal/telemetry"
 	"github.com/reeve-gate/reeve/internal/tool"
 	"github.com/reeve-gate/reeve/internal/tool/connect"
 	"github.com/reeve-gate/reeve/internal/tool/files"
@@ -102,12 +103,14 @@ func (c cleaned) Show(s string) string { return redact.Visible(c.Text(s)) }
 type counted struct {
 	log   *audit.Log
 	store *session.Store
+	tele  *telemetry.Room
 }
 
 func (c counted) Append(ctx context.Context, r reeve.Record) error {
 	if err := c.log.Append(ctx, r); err != nil {
 		return err
 	}
+	c.tele.Count(&r)
 	if r.Tool == launch.Name {
 		return nil // the run itself is not one of the calls made in it
 	}

@@ -35,8 +35,8 @@ func (d *Daemon) Status() wire.Status {
 	ready := d.wall.Ready(context.Background())
 	return wire.Status{PID: os.Getpid(), Build: d.opt.Build, Started: d.started, Socket: d.socket,
 		Sessions: len(d.store.List()), Questions: len(d.broker.Questions()), Audit: d.auditState(),
-		Sandbox: ready.State.String() + ", " + ready.Engine,
-		Notes:   slices.Concat(d.conf.Stale(d.opt.Paths.Config), d.layers.Faults())}
+		Sandbox: ready.State.String() + ", " + ready.Engine, Telemetry: d.tele.State(),
+		Notes: slices.Concat(d.conf.Stale(d.opt.Paths.Config), d.layers.Faults())}
 }
 
 // Stop begins to end the daemon.

@@ -142,9 +142,10 @@ type Status struct {
 	Socket    string    `json:"socket"`
 	Sessions  int       `json:"sessions"`
 	Questions int       `json:"questions"`
-	Audit     string    `json:"audit"`          // "good", or what is wrong
-	Sandbox   string    `json:"sandbox"`        // state and engine
-	Notes     []string  `json:"notes,omitzero"` // what stands in files and does not hold
+	Audit     string    `json:"audit"`              // "good", or what is wrong
+	Sandbox   string    `json:"sandbox"`            // state and engine
+	Telemetry string    `json:"telemetry,omitzero"` // how far it came; empty = the settings ask for none
+	Notes     []string  `json:"notes,omitzero"`     // what stands in files and does not hold
 }
 
 // Exec asks for one tool through the kernel.

@@ -49,6 +49,11 @@ const (
 	maxBytes = 2 << 20 // of text in the rows of a batch, after which it is closed
 )
 
+// maxSkips is how many looks in a row trust that files which look as they did are
+// as they were: a write within one tick of the file system's clock, into a log of
+// the same length, changes nothing that stat(2) tells.
+const maxSkips = 5
+
 // Times; see [Options] for those that tests change.
 const (
 	lookEvery   = time.Second // for new rows
@@ -96,6 +101,7 @@ type Sender struct {
 	pos     Position // what every signal has come to, as it stands on the disk
 	begun   bool     // pos was read
 	seen    [2]chain.FileState
+	skipped int    // looks in a row that found the files as they were
 	said    string // last fault that was logged
 
 	mu    sync.Mutex // guards state
@@ -199,9 +205,11 @@ func (s *Sender) tell(err error) {
 // round sends the next batch; more is true where another may follow at once.
 func (s *Sender) round(ctx context.Context) (more bool, err error) {
 	now, err := chain.Stamp(chain.In(s.opt.Dir))
-	if err == nil && s.begun && now == s.seen && s.State().Behind == 0 {
+	if err == nil && s.begun && now == s.seen && s.State().Behind == 0 && s.skipped < maxSkips {
+		s.skipped++
 		return false, nil // nobody wrote
 	}
+	s.skipped = 0
 	r, err := audit.OpenRead(s.opt.Dir)
 	if errors.Is(err, reeve.ErrNotFound) {
 		return false, nil
