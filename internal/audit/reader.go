@@ -177,6 +177,11 @@ func (r *Reader) Show(ctx context.Context, name string) ([]chain.Row, error) {
 // pollEvery is how often Tail looks for new rows.
 const pollEvery = 200 * time.Millisecond
 
+// maxSkips is how many looks in a row trust that files which look as they did are
+// as they were: a write within one tick of the file system's clock, into a log of
+// the same length, changes nothing that stat(2) tells.
+const maxSkips = 5
+
 // Tail calls f for the newest calls that the filter chooses (f.Limit of them,
 // 0 = none) and then for every row as it is written, intents too, until ctx
 // ends; that is no error.
@@ -188,6 +193,7 @@ func (r *Reader) Tail(ctx context.Context, f Filter, each func(chain.Row)) error
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var seen [2]chain.FileState
+	skipped := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -195,9 +201,11 @@ func (r *Reader) Tail(ctx context.Context, f Filter, each func(chain.Row)) error
 		case <-tick.C:
 		}
 		now, err := chain.Stamp(r.files)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && now == seen {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && now == seen && skipped < maxSkips {
+			skipped++
 			continue
 		}
+		skipped = 0
 		if err == nil {
 			last, err = r.newRows(ctx, f, last, each)
 		}
