@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,7 +69,7 @@ func newGateway(d *Daemon) (*gateway, error) {
 	p := d.opt.Paths
 	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: slices.Concat([]string{server.Start}, foreign.Names("claude"), foreign.Names("codex"))}
 	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
-		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
+		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Mask: func(w io.Writer) io.WriteCloser { return d.clean.Writer(w) }, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 // newRoster is the door to which MCP servers there are.
 func newRoster(d *Daemon) *roster.Door {
-	r := &roster.Roster{File: filepath.Join(d.opt.Paths.Config, servers.File), Judge: d.gateway.judge, Mask: d.clean.Text, Now: time.Now,
+	r := &roster.Roster{File: filepath.Join(d.opt.Paths.Config, servers.File), Judge: d.gateway.judge, Mask: d.clean.Text, Now: time.Now, Home: d.gateway.yard.Folder,
 		Store: filepath.Join(d.opt.Paths.Data, "mcp-packages")}
 	d.gateway.yard.Installed = r.Installed
 	return &roster.Door{Roster: r, Kernel: d.kernel, Tool: d.tools.roster, Hear: d.gateway.hear, NewID: newID, Session: func() (string, error) {

@@ -1,8 +1,7 @@
 package pipes
 
 import (
-	"bufio"
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -15,14 +14,18 @@ const (
 	journalLine   = 2 << 10   // bytes of one line; the rest is cut
 	journalWords  = 400       // bytes of the last words
 	journalBudget = 256 << 10 // bytes a minute; what is above is counted
+	journalStray  = 64 << 10  // bytes of a stray line that are looked at
 )
 
 // Journal takes what a program prints beside its messages: standard error, and
 // lines on standard output that are none. It never blocks the program, keeps
-// the last line, and passes lines on within a budget. A nil Journal drops
-// everything. It is safe for concurrent use.
+// the last line, and passes lines on within a budget. What is a secret is masked
+// before it is cut into lines, since a key stands on many, and a line may be cut
+// in the middle of a token. A nil Journal drops everything. It is safe for
+// concurrent use.
 type Journal struct {
 	write func(line string)
+	mask  func(io.Writer) io.WriteCloser
 
 	mu      sync.Mutex // guards what follows
 	last    string
@@ -31,8 +34,11 @@ type Journal struct {
 	dropped int64 // lines since the budget was used up
 }
 
-// NewJournal passes lines to write, one at a time; write masks and keeps them.
-func NewJournal(write func(line string)) *Journal { return &Journal{write: write} }
+// NewJournal passes lines to write, one at a time. mask masks what is written
+// through it; it keeps nothing back after it is closed.
+func NewJournal(write func(line string), mask func(io.Writer) io.WriteCloser) *Journal {
+	return &Journal{write: write, mask: mask}
+}
 
 // Drain reads r to its end.
 func (j *Journal) Drain(r io.Reader) {
@@ -40,27 +46,76 @@ func (j *Journal) Drain(r io.Reader) {
 		io.Copy(io.Discard, r)
 		return
 	}
-	br := bufio.NewReaderSize(r, journalLine)
+	lines := &cutter{line: j.line}
+	w := j.mask(lines)
+	buf, passed := make([]byte, 32<<10), true
 	for {
-		part, err := br.ReadSlice('\n')
-		if line := strings.TrimRight(string(part), "\r\n"); line != "" {
-			j.line(line)
-		}
-		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
-			_, err = br.ReadSlice('\n')
+		n, err := r.Read(buf)
+		if part := buf[:n]; !j.full(part) {
+			w.Write(part) // the cutter takes everything
+			passed = true
+		} else if passed {
+			w.Close()
+			lines.end()
+			w, passed = j.mask(lines), false
 		}
 		if err != nil {
+			w.Close()
+			lines.end()
 			return
 		}
 	}
 }
 
+// full reports whether the budget of this minute is used up; then what was read
+// is only counted.
+func (j *Journal) full(part []byte) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.dropped == 0 || time.Since(j.fresh) >= time.Minute {
+		return false
+	}
+	j.dropped += int64(bytes.Count(part, []byte("\n")))
+	return true
+}
+
+// cutter cuts a stream into lines, and of each keeps the beginning.
+type cutter struct {
+	line func(string)
+	buf  []byte
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		part, rest, found := bytes.Cut(p, []byte("\n"))
+		c.buf = append(c.buf, part[:min(len(part), journalLine-len(c.buf))]...)
+		if !found {
+			return n, nil
+		}
+		c.end()
+		p = rest
+	}
+}
+
+// end ends a line.
+func (c *cutter) end() {
+	if line := strings.TrimRight(string(c.buf), "\r"); line != "" {
+		c.line(line)
+	}
+	c.buf = c.buf[:0]
+}
+
 // Stray notes a line of standard output that is no message.
 func (j *Journal) Stray(line []byte) {
-	if j == nil {
+	if j == nil || j.full([]byte("\n")) {
 		return
 	}
-	j.line("on standard output, no message: " + string(line[:min(len(line), journalLine)]))
+	lines := &cutter{line: func(s string) { j.line("on standard output, no message: " + s) }}
+	w := j.mask(lines)
+	w.Write(line[:min(len(line), journalStray)])
+	w.Close()
+	lines.end()
 }
 
 func (j *Journal) line(s string) {

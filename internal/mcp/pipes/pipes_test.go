@@ -36,7 +36,7 @@ func (k *kept) text() string {
 
 func TestAProgramIsSpokenToByItsPipes(t *testing.T) {
 	k := &kept{}
-	c := process(t, "dual,noise", upstream.Options{}, Options{Journal: NewJournal(k.write)})
+	c := process(t, "dual,noise", upstream.Options{}, Options{Journal: NewJournal(k.write, plain)})
 	for i := range 200 {
 		if got := echo(t, c, fmt.Sprint("héllo ", i)); got != fmt.Sprint("héllo ", i) {
 			t.Fatalf("call %d: %q", i, got)
@@ -56,7 +56,7 @@ func TestAProgramIsSpokenToByItsPipes(t *testing.T) {
 
 func TestAProgramThatEndsTellsItsLastWords(t *testing.T) {
 	k := &kept{}
-	c := process(t, "legacy", upstream.Options{Known: upstream.EraLegacy}, Options{Journal: NewJournal(k.write)})
+	c := process(t, "legacy", upstream.Options{Known: upstream.EraLegacy}, Options{Journal: NewJournal(k.write, plain)})
 	_, err := c.Call(t.Context(), tool("crash", `{}`))
 	var gone *upstream.Gone
 	if !errors.As(err, &gone) || !strings.Contains(err.Error(), "exited with 3; its last words: fatal: the disk is on fire") {
@@ -95,7 +95,7 @@ func TestAnAnswerOf100MiB(t *testing.T) {
 // are they kept.
 func TestAFloodOfWords(t *testing.T) {
 	k := &kept{}
-	c := process(t, "legacy,loud", upstream.Options{Known: upstream.EraLegacy}, Options{Journal: NewJournal(k.write)})
+	c := process(t, "legacy,loud", upstream.Options{Known: upstream.EraLegacy}, Options{Journal: NewJournal(k.write, plain)})
 	if got := echo(t, c, "x"); got != "x" {
 		t.Errorf("echo: %q", got)
 	}

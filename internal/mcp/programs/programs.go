@@ -10,6 +10,7 @@ package programs
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,9 @@ type Yard struct {
 	Place   jail.Place // without a workspace
 	State   string     // below it the servers' folders and logs
 	Limits  jail.Limits
-	Show    func(string) string // masks a line, and makes it visible
-	Running func(jail.Process)  // told of each that was started
+	Show    func(string) string            // masks a line, and makes it visible
+	Mask    func(io.Writer) io.WriteCloser // masks a stream
+	Running func(jail.Process)             // told of each that was started
 
 	// Installed is where the package of a server is kept and its program below
 	// that; "" where it is started as its settings say.
@@ -76,7 +78,7 @@ func (y *Yard) Start(ctx context.Context, s *servers.Server, workspace string, k
 	}
 	y.Running(p)
 	t := pipes.New(pipes.Program{Stdin: ours[0], Stdout: ours[1], Stderr: ours[2], Process: p}, sink,
-		pipes.Options{MaxLine: s.Guard.Output, Journal: pipes.NewJournal(y.journal(s.Name))})
+		pipes.Options{MaxLine: s.Guard.Output, Journal: pipes.NewJournal(y.journal(s.Name), y.Mask)})
 	go func() { <-t.Done(); way() }()
 	return t, nil
 }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,7 +40,8 @@ import (
 type Roster struct {
 	File  string // mcp.json
 	Judge *standing.Judge
-	Store string // where the packages of servers are kept
+	Store string                     // where the packages of servers are kept
+	Home  func(server string) string // the folder of a server's own
 	Mask  func(string) string
 	Now   func() time.Time
 
@@ -95,7 +97,22 @@ func (r *Roster) add(c wire.Servers) (string, error) {
 			return "", err
 		}
 	}
-	return told, nil
+	aside, err := r.aside(c.Server)
+	return strings.TrimSpace(told + "\n" + aside), err
+}
+
+// aside puts the folder away that a server of this name kept before: what lies
+// there, such as settings of npm, would be obeyed by the one that comes now.
+func (r *Roster) aside(server string) (told string, err error) {
+	folder := r.Home(server)
+	if all, err := os.ReadDir(folder); err != nil || len(all) == 0 {
+		return "", nil // nothing lies there
+	}
+	away := folder + "." + r.Now().UTC().Format("20060102-150405.000")
+	if err := os.Rename(folder, away); err != nil {
+		return "", fmt.Errorf("put away what another server %s kept: %w", server, err)
+	}
+	return fmt.Sprintf("what a server of the name %s kept before stands in %s now", server, away), nil
 }
 
 func (r *Roster) remove(c wire.Servers) (string, error) {

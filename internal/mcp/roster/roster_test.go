@@ -33,7 +33,7 @@ func newKit(t *testing.T) *kit {
 	k := &kit{offers: map[string]*catalog.Offer{}}
 	book := servers.NewBook(dir)
 	k.Roster = &Roster{File: filepath.Join(dir, servers.File), Mask: func(s string) string { return strings.ReplaceAll(s, "hidden", "***") },
-		Now: func() time.Time { return time.Unix(1e9, 0) },
+		Now: func() time.Time { return time.Unix(1e9, 0) }, Home: func(server string) string { return filepath.Join(dir, "mcp", server) },
 		Judge: &standing.Judge{Pins: pins.NewBook(filepath.Join(dir, "pins")), Servers: book.Servers, Offer: func(s *servers.Server) *catalog.Offer {
 			o := k.offers[s.Name]
 			if o == nil || o.Hash != s.Hash() {
@@ -201,5 +201,29 @@ func TestAChangeIsAnActBehindTheKernel(t *testing.T) {
 	}
 	if kern.saw.Actor != reeve.ActorUser || kern.saw.Origin != reeve.OriginHost || kern.saw.Tool != settings.Name || kern.saw.Session != "s" {
 		t.Errorf("the kernel saw %+v", kern.saw)
+	}
+}
+
+// TestAServerFindsNothingThatAnotherOfItsNameLeft: what lies in a folder is
+// obeyed by what has it as its home, such as settings of npm.
+func TestAServerFindsNothingThatAnotherOfItsNameLeft(t *testing.T) {
+	k := newKit(t)
+	add := wire.Servers{Do: "add", Server: "a", Entry: jsontext.Value(`{"command":"evil"}`)}
+	k.do(t, add)
+	home := k.Home("a")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry=https://evil.example"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.do(t, wire.Servers{Do: "remove", Server: "a"})
+	add.Entry = jsontext.Value(`{"command":"good"}`)
+	told, err := k.Do(add)
+	if _, there := os.Stat(home); err != nil || there == nil || !strings.Contains(told, home+".2001") {
+		t.Errorf("the folder is there: %v; told %q, %v", there == nil, told, err)
+	}
+	if all, err := filepath.Glob(home + ".*/.npmrc"); err != nil || len(all) != 1 {
+		t.Errorf("what was kept is in %q %v", all, err)
 	}
 }
