@@ -297,9 +297,9 @@ type imported struct {
 	node        ast.Node
 }
 
-// gitleaksModule measures beside another scanner and needs its dependencies,
-// which must not become ours.
-const gitleaksModule = "script/gitleaks"
+// ownModules measure beside another scanner, and speak with a collector, and need
+// their dependencies, which must not become ours.
+var ownModules = []string{"script/gitleaks", "script/collector"}
 
 // tree reads every Go file once. It reads the files itself, so that the test
 // cache notices a change.
@@ -313,7 +313,7 @@ var tree = sync.OnceValues(func() ([]*source, error) {
 			if path != "." && skipDir(d.Name()) {
 				return filepath.SkipDir
 			}
-			if path == gitleaksModule { // a module of its own: nothing here can import it
+			if slices.Contains(ownModules, filepath.ToSlash(path)) { // nothing here can import it
 				return filepath.SkipDir
 			}
 			return nil
