@@ -345,7 +345,7 @@ func atTerminal(env *cmdEnv, c *client.Client, streams [3]*os.File, own bool, af
 	switch {
 	case left:
 		// The program has left the cursor where it was, often behind a prompt.
-		fmt.Fprintf(env.Stderr, "\nreeve: session %s goes on; reeve sessions attach %[1]s shows it again\n", session)
+		fmt.Fprintf(env.Stderr, "\nreeve: session %s goes on; reeve sessions attach %[1]s shows it again\n", session[max(0, len(session)-8):])
 		return reeve.ExitOK
 	case end == nil:
 		select {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/boundary"
+	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/filter"
 	"github.com/reeve-gate/reeve/internal/ingress/layout"
 	"github.com/reeve-gate/reeve/internal/ingress/record"
@@ -135,6 +136,9 @@ func fail(env *cmdEnv, err error) int {
 	return exitCode(err)
 }
 
+// helpWidth is how wide help is printed, in characters: a pager shows it too.
+const helpWidth = 80
+
 func cmdHelp(env *cmdEnv, args []string) int {
 	switch {
 	case len(args) == 0:
@@ -146,7 +150,7 @@ func cmdHelp(env *cmdEnv, args []string) int {
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
-			fmt.Fprintf(env.Stdout, "%s\n\nUsage:\n%s\n\n%s\n", c.summary, indent(c.usage), c.help)
+			fmt.Fprintf(env.Stdout, "%s\n\nUsage:\n%s\n\n%s\n", c.summary, cell.Wrap(indent(c.usage), helpWidth, 4), cell.Wrap(c.help, helpWidth, 0))
 			return reeve.ExitOK
 		}
 	}
@@ -154,13 +158,13 @@ func cmdHelp(env *cmdEnv, args []string) int {
 }
 
 func writeOverview(w io.Writer) {
-	fmt.Fprint(w, "Reeve is the one gate through which everything an AI agent does on this machine must pass.\n\nCommands:\n")
+	fmt.Fprint(w, "Reeve is the one gate through which everything an AI agent does on this machine\nmust pass.\n\nCommands:\n")
 	for _, c := range commands() {
 		if !c.hidden {
 			fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 		}
 	}
-	fmt.Fprintf(w, "\nreeve help COMMAND tells more. Exit codes: %s\n", exitCodes)
+	fmt.Fprintf(w, "\n%s\n", cell.Wrap("reeve help COMMAND tells more. Exit codes: "+exitCodes, helpWidth, 0))
 }
 
 func writeMarkdown(w io.Writer) {

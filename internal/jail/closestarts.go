@@ -29,7 +29,7 @@ func closeStarts(plan *Plan, at Place, r roots) error {
 			leads := tree.Leads(path)
 			for _, root := range r.granted {
 				if tree.Within(leads, root) {
-					return fmt.Errorf("write: %s lies in %s, from which %s starts programs outside of the boundary: choose another directory, or change it there yourself", root, start.Path, start.By)
+					return fmt.Errorf("write: %s: %s starts programs from what stands in %s, outside of the boundary too: choose another directory, or change it there yourself", root, start.By, start.Path)
 				}
 				for _, kept := range []string{path, leads} {
 					if tree.Within(root, kept) {

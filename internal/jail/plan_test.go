@@ -392,7 +392,7 @@ func TestARefusedRootIsToldInWords(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(h.home, "none"):        "write: there is no directory " + filepath.Join(h.home, "none") + "; make it first, or name one that is there",
 		filepath.Join(h.home, "file"):        "write: " + filepath.Join(h.home, "file") + " is not a directory; name the one that it is in",
-		filepath.Join(h.home, ".config/git"): "write: " + filepath.Join(h.home, ".config/git") + " lies in " + filepath.Join(h.home, ".config/git") + ", from which git starts programs outside of the boundary: choose another directory, or change it there yourself",
+		filepath.Join(h.home, ".config/git"): "write: " + filepath.Join(h.home, ".config/git") + ": git starts programs from what stands in " + filepath.Join(h.home, ".config/git") + ", outside of the boundary too: choose another directory, or change it there yourself",
 	} {
 		if _, err := Profiles()[0].Plan(h.place(), Options{Write: []string{path}}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", path, err, want)

@@ -23,3 +23,25 @@ func TestACellIsOneLineThatNoTerminalObeys(t *testing.T) {
 		t.Errorf("three runes wide: %q", got)
 	}
 }
+
+func TestTextIsBrokenAtBlanksAndBracketsStayWhole(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		hang int
+		want string
+	}{
+		{"", 0, ""},
+		{"short", 0, "short"},
+		{"one two three four", 0, "one two\nthree four"},
+		{"one two\n\nthree", 0, "one two\n\nthree"},
+		{"  run [--name N] [--a B[:C D]]... CMD", 4, "  run\n      [--name N]\n      [--a B[:C D]]...\n      CMD"},
+		{"averylongwordthatstaysone x", 0, "averylongwordthatstaysone\nx"},
+		{"äöü äöü äöü", 0, "äöü äöü\näöü"},
+		{"a ] b", 0, "a ] b"},
+		{"two  blanks", 0, "two\nblanks"},
+	} {
+		if got := Wrap(c.text, 10, c.hang); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}

@@ -256,7 +256,7 @@ func (c Checkout) Leave(ctx context.Context, git Git, ref string) (kept bool, li
 	}
 	return true, []string{
 		fmt.Sprintf("the checkout is kept: %s changed, %s on %s, in %s", many(len(state.Changed), "file"), many(state.Commits, "commit"), c.Branch, c.Dir),
-		fmt.Sprintf("reeve sessions diff %s shows it, reeve sessions merge %[1]s takes it over, reeve sessions drop %[1]s forgets it", ref),
+		fmt.Sprintf("reeve sessions diff %s shows it, reeve sessions merge %[1]s takes it over, reeve sessions drop --force %[1]s forgets it", ref),
 	}
 }
 

@@ -201,7 +201,7 @@ func (d *Door) serve(k *kept, link *keeper.Link, plan jail.Plan) error {
 	d.Host.Running(k.one.ID, link, plan)
 	if f := link.Hook(); f != nil {
 		if err := d.Host.ServeHook(k.one.ID, f); err != nil {
-			return fmt.Errorf("serve the session's socket: %w", err)
+			return fmt.Errorf("%w: serve the session's socket: %v", reeve.ErrBoundary, err)
 		}
 	}
 	way := &wayOut{host: d.Host, id: k.one.ID, needed: plan.Net == jail.ProxiedNetwork}
@@ -209,7 +209,7 @@ func (d *Door) serve(k *kept, link *keeper.Link, plan jail.Plan) error {
 	switch {
 	case ln != nil:
 		if err := way.listener(ln); err != nil {
-			return fmt.Errorf("serve the session's network: %w", err)
+			return fmt.Errorf("%w: serve the session's network: %v", reeve.ErrBoundary, err)
 		}
 	case link.Over():
 		return nil // its program was gone at once: nobody wants a way out

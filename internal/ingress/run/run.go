@@ -6,7 +6,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -271,7 +270,7 @@ func (d *Door) invocation(one session.Session, dir string, args []byte) *reeve.I
 func refused(one session.Session, dec reeve.Decision, res reeve.Result, job *launch.Job) (*wire.Ran, error) {
 	switch {
 	case job.Fault != nil:
-		return nil, fmt.Errorf("%w: %v", reeve.ErrBoundary, job.Fault)
+		return nil, job.Fault
 	case dec.Verdict != reeve.Allow:
 		return nil, fmt.Errorf("%w: %s (%s, %s)", reeve.ErrDenied, res.Error, dec.Rule, dec.Source)
 	case res.Status == reeve.StatusDenied:
@@ -303,7 +302,7 @@ func (w *wayOut) listener(ln *os.File) error {
 // none: it would be one without a network, and nobody would know why.
 func (w *wayOut) check() error {
 	if w.needed && !w.served {
-		return errors.New("the boundary of this machine has no network by rule; use --net none or --net open")
+		return fmt.Errorf("%w: the boundary of this machine has no network by rule; use --net none or --net open", reeve.ErrBoundary)
 	}
 	return nil
 }

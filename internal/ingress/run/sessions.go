@@ -193,7 +193,7 @@ func (d *Door) Remove(ref string) error {
 		return fmt.Errorf("%w: session %s has a view with changes: reeve sessions apply %s takes it over, reeve sessions drop --force %[3]s forgets it", reeve.ErrUsage, k.one.ID, ref)
 	}
 	if k.rec.Tree != nil {
-		return fmt.Errorf("%w: session %s has a checkout of its own: reeve sessions merge %s takes it over, reeve sessions drop %[3]s forgets it", reeve.ErrUsage, k.one.ID, ref)
+		return fmt.Errorf("%w: session %s has a checkout of its own: reeve sessions merge %s takes it over, reeve sessions drop --force %[3]s forgets it", reeve.ErrUsage, k.one.ID, ref)
 	}
 	// Its name is gone at once: a folder that a kill left half removed would
 	// be nobody's.

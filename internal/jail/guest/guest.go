@@ -200,7 +200,7 @@ func Program(name string, env []string) (path string, show []string, err error) 
 			}
 		}
 		if found == "" {
-			return "", nil, fmt.Errorf("there is no program %s in %s", name, dirs)
+			return "", nil, fmt.Errorf("there is no program %s in %s: name it by its path", name, dirs)
 		}
 		name = found
 	}

@@ -132,7 +132,7 @@ func (l *laying) roots(readOnly bool) error {
 		}
 		for _, start := range places.Starts(l.facts.home, func(string) string { return "" }) {
 			if tree.Within(start.Path, root) {
-				return fmt.Errorf("%s lies in %s, from which %s starts programs there, outside of the boundary: choose another directory", root, start.Path, start.By)
+				return fmt.Errorf("%s: %s starts programs from what stands in %s there, outside of the boundary too: choose another directory", root, start.By, start.Path)
 			}
 		}
 		l.add(write, root)

@@ -326,7 +326,7 @@ func TestWithoutABoundaryThereNothingStarts(t *testing.T) {
 			"the root":               {func(s *Starter) { s.Dir = "/" }, "holds the home directory"},
 			"the system's":           {func(s *Starter) { s.Dir = "/usr/lib" }, "belongs to the system"},
 			"a root to write":        {func(s *Starter) { s.Opts.Write = []string{"/etc"} }, "belongs to the system"},
-			"what git starts from":   {func(s *Starter) { s.Opts.Write = []string{filepath.Join(m.Home, ".config/git/hooks")} }, "from which git starts programs"},
+			"what git starts from":   {func(s *Starter) { s.Opts.Write = []string{filepath.Join(m.Home, ".config/git/hooks")} }, "git starts programs from what stands in"},
 			"no such root to write":  {func(s *Starter) { s.Opts.Write = []string{"/no/such"} }, "there is no directory /no/such"},
 			"a line break":           {func(s *Starter) { s.Dir = m.Workspace + "\n/etc" }, "there is no directory"},
 			"no answer":              {func(s *Starter) { s.Options = append([]string{"Port=1"}, s.Options...) }, "Connection refused"},

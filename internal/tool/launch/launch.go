@@ -34,7 +34,7 @@ type Job struct {
 	Started func(jail.Process) error // called once the tree runs; an error stops it
 	Secrets func() ([]string, error) // NAME=value for the environment, asked for right before the start; nil = none
 	Exit    jail.Exit                // how the tree ended, valid when Run has returned
-	Fault   error                    // why the door stopped what it started
+	Fault   error                    // why the door stopped what it started, or Secrets gave none
 
 	// Keeper starts the tree in place of the tool's wall, in a process that
 	// outlives this one. Run then returns as soon as the tree runs, with an open
@@ -137,6 +137,7 @@ func (t *Tool) Run(ctx context.Context, c tool.Call) reeve.Result {
 	if j.Secrets != nil {
 		set, err := j.Secrets()
 		if err != nil {
+			j.Fault = err
 			return tool.Failed("%v", err)
 		}
 		plan.Env = with(plan.Env, set)
