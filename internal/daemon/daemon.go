@@ -89,6 +89,7 @@ type Daemon struct {
 	runs     *rundoor.Door
 	vault    *warden.Warden
 	tele     *telemetry.Room
+	masks    *keeper.Masks
 	work     context.Context // of what is done for callers; ends when serving ends
 	socket   string
 	exe      string
@@ -186,6 +187,7 @@ func open(opt Options) (*Daemon, error) {
 		return nil, err
 	}
 	d.vault = newWarden(opt.Paths, d.clean)
+	d.vault.Mask, d.masks = d.mask, &keeper.Masks{Values: d.clean.Secrets}
 	if d.trust, err = trust.Open(opt.Paths.State, d.note); err != nil {
 		return nil, err
 	}
@@ -251,7 +253,7 @@ func (d *Daemon) wire() error {
 			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: boundary.Limits(d.conf), Profiles: profiles, Program: d.exe},
 		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: layers.BadHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),
-		Folder: d.store.Dir, Vault: d.vault, Clean: d.clean.Text, Secrets: d.clean.Secrets, Log: d.logf,
+		Folder: d.store.Dir, Vault: d.vault, Clean: d.clean.Text, Secrets: d.masks, Log: d.logf,
 	}
 	d.runs.Desk = review.Desk{Kernel: d.kernel, Sessions: d.store, Tool: d.tools.take, Show: d.clean.Show, NewID: newID, Home: d.opt.Paths.Home, Profile: d.conf.Sandbox.Profile}
 	d.api = &api.Server{

@@ -20,6 +20,20 @@ func newWarden(p config.Paths, clean *redact.Redactor) *warden.Warden {
 		Own: own(p), Mask: clean.AddSecrets}
 }
 
+// mask masks values everywhere from now on, in the logs of sessions that run too:
+// each is told before it returns, and one that takes nothing holds it up for two
+// seconds.
+func (d *Daemon) mask(values ...string) (short int) {
+	before := len(d.clean.Secrets())
+	short = d.clean.AddSecrets(values...)
+	if len(d.clean.Secrets()) > before {
+		if err := d.masks.Tell(); err != nil {
+			d.logf("%v", err)
+		}
+	}
+	return short
+}
+
 // Vault tells how the vault is, without a daemon; it is not opened.
 func Vault(p config.Paths) warden.State {
 	w := newWarden(p, redact.New())

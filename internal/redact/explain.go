@@ -21,7 +21,7 @@ func (r *Redactor) Explain(s string, found func(Finding)) string {
 
 // ExplainWriter is [Redactor.Writer] that tells of each mask, in their order.
 func (r *Redactor) ExplainWriter(w io.Writer, found func(Finding)) *Stream {
-	return &Stream{w: w, scan: scan{held: r.held.Load(), found: found}}
+	return &Stream{r: r, w: w, scan: scan{found: found}}
 }
 
 // note keeps what is to be told of a mask when its end is known.

@@ -9,13 +9,15 @@ import (
 // Writer masks what passes through it on its way to w, as [Redactor.Text]
 // would mask the whole. It keeps back what may still become a secret: at most
 // 8 KiB, mostly nothing, and never a finished line without a sign of one.
-// Close writes what is kept; it does not close w. Not for concurrent use.
+// A value that the Redactor is told later is masked from then on. Close writes
+// what is kept; it does not close w. Not for concurrent use.
 func (r *Redactor) Writer(w io.Writer) *Stream {
-	return &Stream{w: w, scan: scan{held: r.held.Load()}}
+	return &Stream{r: r, w: w}
 }
 
 // Stream is a [Redactor.Writer].
 type Stream struct {
+	r      *Redactor
 	w      io.Writer
 	scan   scan
 	gone   int // bytes of scan.out that were written and are kept as context
@@ -30,6 +32,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
+	s.scan.held = s.r.held.Load() // with what it was told meanwhile
 	s.scan.buf += string(p)
 	s.scan.advance(false)
 	s.scan.forget()
@@ -43,6 +46,7 @@ func (s *Stream) Close() error {
 		return s.err
 	}
 	s.closed = true
+	s.scan.held = s.r.held.Load()
 	s.scan.advance(true)
 	return s.flush()
 }

@@ -160,7 +160,7 @@ func (d *Door) begin(ctx context.Context, k *kept, lay layout.Layout, env []stri
 	}
 	job := &launch.Job{Plan: plan, Cmd: jail.Cmd{Argv: lay.Argv, Umask: lay.Umask},
 		Keeper: &keeper.Starter{Wall: d.Wall, Session: k.one.ID, Folder: k.folder, Socket: socket, Hook: hook, Control: control,
-			Size: how.size, Attach: !how.detach, Kept: how.detach, Secrets: d.Secrets()}}
+			Size: how.size, Attach: !how.detach, Kept: how.detach, Secrets: d.Secrets}}
 	job.Secrets = func() ([]string, error) { return lay.Resolved(d.Vault) }
 	var link *keeper.Link
 	job.Started = func(p jail.Process) error {
@@ -348,7 +348,7 @@ func (d *Door) adopt(folder string) {
 	place, err := keeper.Find(folder)
 	var link *keeper.Link
 	if err == nil {
-		link, err = keeper.Connect(place)
+		link, err = keeper.Connect(place, d.Secrets)
 	}
 	switch {
 	case err == nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/ingress/receipt"
 	"github.com/reeve-gate/reeve/internal/ingress/review"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
@@ -74,7 +75,7 @@ type Door struct {
 	Vault   ref.Resolver
 	Clean   func(string) string // masks what a record of a session must not hold
 	Log     func(format string, args ...any)
-	Secrets func() []string // values that are masked in what a session shows
+	Secrets *keeper.Masks // values that are masked in what a session shows
 
 	Checkouts string // where checkouts of sessions stand; not below Own
 

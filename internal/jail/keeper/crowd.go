@@ -7,6 +7,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail/pty"
+	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/redact/timely"
 	"github.com/reeve-gate/reeve/internal/scroll"
 )
@@ -25,9 +26,10 @@ const (
 type crowd struct {
 	master  *os.File
 	folder  string
-	stop    func()        // end the program
-	typed   chan []byte   // what people type, for the program
-	changed chan struct{} // the state is another one
+	stop    func()           // end the program
+	typed   chan []byte      // what people type, for the program
+	changed chan struct{}    // the state is another one
+	secret  *redact.Redactor // what clean masks
 
 	mu    sync.Mutex // guards what follows
 	moved *sync.Cond // a queue was taken, something was shown, somebody left, the end

@@ -167,17 +167,22 @@ func newCrowd(s *spec, master *os.File) (*crowd, error) {
 		return nil, err
 	}
 	clean := redact.New()
-	for _, v := range s.Secrets {
-		if err := clean.AddSecret(v); err != nil {
-			log.Close()
-			return nil, fmt.Errorf("mask the session's log: %w", err)
-		}
+	if n := clean.AddSecrets(texts(s.Secrets)...); n > 0 {
+		log.Close()
+		return nil, fmt.Errorf("mask the session's log: %d of the values cannot be masked", n)
 	}
-	c := &crowd{master: master, folder: s.Folder, typed: make(chan []byte, maxTyped), changed: make(chan struct{}, 1), all: map[*viewer]bool{}, log: log,
+	c := &crowd{master: master, folder: s.Folder, typed: make(chan []byte, maxTyped), changed: make(chan struct{}, 1), all: map[*viewer]bool{}, log: log, secret: clean,
 		size: s.Size, kept: s.Kept}
 	c.moved = sync.NewCond(&c.mu)
 	c.clean = timely.New(clean.Writer(log), &c.mu, c.moved.Broadcast)
 	return c, nil
+}
+
+func texts(raw [][]byte) (all []string) {
+	for _, v := range raw {
+		all = append(all, string(v))
+	}
+	return all
 }
 
 // keep serves until the program has ended.
@@ -334,6 +339,8 @@ func (h *host) listen(link *localsock.Conn) {
 			go h.proc.Stop(jail.StopGrace)
 		case "signal":
 			_ = h.proc.Signal(syscall.Signal(w.Signal))
+		case "mask":
+			h.crowd.secret.AddSecrets(string(w.Mask))
 		case "contains":
 			n := h.crowd.state()
 			n.Answer, n.Yes = w.Number, h.proc.Contains(w.PID)

@@ -233,7 +233,7 @@ func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
 		must(t, first.conn.Send(attach.Input, []byte("here\n"))) // with no daemon linked
 		first.until("two here")
 
-		again, err := Connect(s.place())
+		again, err := Connect(s.place(), nil)
 		must(t, err)
 		hook, err := localsock.ListenerFrom(again.Hook())
 		must(t, err)
@@ -263,7 +263,7 @@ func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
 		if !keeper.ended(10 * time.Second) {
 			t.Error("the keeper lives on after its program")
 		}
-		if _, err := Connect(s.place()); !errors.Is(err, os.ErrNotExist) {
+		if _, err := Connect(s.place(), nil); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("linked with a keeper that is gone: %v", err)
 		}
 	})
@@ -470,7 +470,7 @@ func TestATerminalThatTakesNothingHoldsUpNobodyForLong(t *testing.T) {
 
 func TestTheLogIsMaskedAndWhatWasFollowedIsThere(t *testing.T) {
 	s := newSite(t)
-	s.start.Kept, s.start.Secrets = true, []string{"planted-Tr0ub4dor-word"}
+	s.start.Kept, s.start.Secrets = true, &Masks{Values: func() []string { return []string{"planted-Tr0ub4dor-word"} }}
 	l := s.run(`stty -echo; echo ready; while read x; do echo "$x"; done`)
 	sc := s.screen(l.Attach(attach.Size{}))
 	sc.until("ready")
@@ -496,7 +496,7 @@ func TestTheLogIsMaskedAndWhatWasFollowedIsThere(t *testing.T) {
 // a secret, while a secret that is shown byte by byte stays masked.
 func TestWhoFollowsTheLogSeesAPromptAtOnce(t *testing.T) {
 	s := newSite(t)
-	s.start.Kept, s.start.Secrets = true, []string{"planted-Tr0ub4dor-word"}
+	s.start.Kept, s.start.Secrets = true, &Masks{Values: func() []string { return []string{"planted-Tr0ub4dor-word"} }}
 	l := s.run(`stty -echo; for c in p l a n t e d - T r 0 u b 4 d o r - w o r d; do printf %s $c; sleep 0.06; done; echo; printf 'Push'; read x; printf 'Password: '; read x`)
 	follow := s.screen(l.Follow())
 	follow.until("Push")
@@ -506,6 +506,26 @@ func TestWhoFollowsTheLogSeesAPromptAtOnce(t *testing.T) {
 	sc := s.screen(l.Attach(attach.Size{}))
 	must(t, sc.conn.Send(attach.Input, []byte("\n")))
 	follow.until("Password: ")
+}
+
+// TestWhatIsLearntLaterIsMaskedInARunningSession: also what is no text.
+func TestWhatIsLearntLaterIsMaskedInARunningSession(t *testing.T) {
+	s := newSite(t)
+	all := []string{"known-from-the-start"}
+	s.start.Kept, s.start.Secrets = true, &Masks{Values: func() []string { return all }}
+	l := s.run(`stty -echo; echo ready; while read x; do echo "<$x>"; done`)
+	sc := s.screen(l.Attach(attach.Size{}))
+	sc.until("ready")
+	follow := s.screen(l.Follow())
+	all = append(all, "learnt-Tr0ub4dor-word", "bytes \xff\xfe of a key", strings.Repeat("long", 16<<10), strings.Repeat("more", 9<<10))
+	must(t, s.start.Secrets.Tell())
+	must(t, s.start.Secrets.Tell()) // nothing is told twice
+	l.Contains(l.PID())             // it answers when it has done what it was told before
+	must(t, sc.conn.Send(attach.Input, []byte("known-from-the-start learnt-Tr0ub4dor-word bytes \xff\xfe of a key\nlast\n")))
+	follow.until("<last>")
+	if !strings.Contains(follow.seen, "<[REDACTED] [REDACTED] [REDACTED]>") {
+		t.Errorf("followed %q", follow.seen)
+	}
 }
 
 // TestOnlyTheProcessThatServesTheDaemonsSocketMaySpeak: another process of the
@@ -576,7 +596,7 @@ func TestTheListenerOfTheProxyComesWithEveryLink(t *testing.T) {
 		must(t, <-done)
 		ln.Close()
 		l.Release()
-		l, err = Connect(s.place())
+		l, err = Connect(s.place(), nil)
 		must(t, err)
 	}
 	l.kill()

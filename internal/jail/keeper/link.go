@@ -42,6 +42,7 @@ type Link struct {
 	asked   int
 	answers map[int]chan bool
 	let     bool // Release was called
+	masked  int  // how many values the keeper was told
 	closed  bool // nothing is held any more
 	end     attach.End
 	err     error
@@ -51,7 +52,7 @@ var _ jail.Process = (*Link)(nil)
 
 // Connect links a daemon with a keeper that another daemon started. The error
 // wraps fs.ErrNotExist where it is gone.
-func Connect(p Place) (*Link, error) {
+func Connect(p Place, m *Masks) (*Link, error) {
 	h, err := p.hold()
 	if err != nil {
 		return nil, err
@@ -64,7 +65,10 @@ func Connect(p Place) (*Link, error) {
 	if err == nil {
 		var l *Link
 		if l, err = greeted(conn, p.Keeper.PID, p, askFor); err == nil {
-			return l, nil
+			if err = m.add(l, 0); err == nil || l.Over() {
+				return l, nil
+			}
+			l.Release()
 		}
 	}
 	if h.ended(tellFor) { // it was about to end
@@ -334,6 +338,11 @@ func (l *Link) Contains(pid int) bool {
 func (l *Link) tell(w word) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.say(w)
+}
+
+// say is tell under the lock.
+func (l *Link) say(w word) error {
 	l.conn.SetWriteDeadline(time.Now().Add(askFor))
 	return send(l.conn, w)
 }

@@ -51,7 +51,7 @@ type spec struct {
 	Size    attach.Size
 	Attach  bool     // hand a connection for a terminal to the daemon, from the very beginning on
 	Kept    bool     // it lives on without a terminal; else it ends when the last one goes without leaving
-	Secrets []string // values to mask in the log
+	Secrets [][]byte // values to mask in the log
 }
 
 // The words of a keeper that has noted where it is, and of the daemon that
@@ -84,11 +84,20 @@ type news struct {
 
 // word is what a daemon tells a keeper on its link.
 type word struct {
-	Do     string // go, stop, signal, contains; of a keeper that gets ready, ready
+	Do     string // go, stop, signal, contains, mask; of a keeper that gets ready, ready
 	Number int    // the answer's, where there is one
 	PID    int
 	Signal int
+	Mask   []byte `json:",omitempty"` // a value to mask in the log from now on
 	Fault  *fault `json:",omitempty"` // of a keeper: it cannot start
+}
+
+// raw are values as they pass: a text would lose what is no UTF-8.
+func raw(values []string) (all [][]byte) {
+	for _, v := range values {
+		all = append(all, []byte(v))
+	}
+	return all
 }
 
 // request opens a connection to a keeper's socket.

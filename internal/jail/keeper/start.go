@@ -33,7 +33,7 @@ type Starter struct {
 	Size    attach.Size // of the program's terminal
 	Attach  bool        // the link has a connection for one terminal, see Link.Screen
 	Kept    bool        // the session lives on without a terminal
-	Secrets []string    // values to mask in the log
+	Secrets *Masks      // values to mask in the log; nil = none
 }
 
 var _ jail.Starter = (*Starter)(nil)
@@ -110,9 +110,10 @@ func environment() []string {
 // tell says what to start and waits until it runs.
 func (s *Starter) tell(near *localsock.Conn, pid int, digest [32]byte, plan jail.Plan, cmd jail.Cmd) (*Link, error) {
 	near.SetDeadline(time.Now().Add(startLimit))
+	secrets := s.Secrets.known()
 	err := send(near, spec{
 		Proto: proto, Digest: digest, Session: s.Session, Folder: s.Folder, Socket: s.Socket, Hook: s.Hook, Control: s.Control,
-		Wall: s.Wall.Name(), Plan: plan, Argv: slices.Clone(cmd.Argv), Umask: cmd.Umask, Size: s.Size, Attach: s.Attach, Kept: s.Kept, Secrets: s.Secrets,
+		Wall: s.Wall.Name(), Plan: plan, Argv: slices.Clone(cmd.Argv), Umask: cmd.Umask, Size: s.Size, Attach: s.Attach, Kept: s.Kept, Secrets: raw(secrets),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tell the process that keeps the session what to start: %w", err)
@@ -129,5 +130,13 @@ func (s *Starter) tell(near *localsock.Conn, pid int, digest [32]byte, plan jail
 	case ready.Fault != nil:
 		return nil, ready.Fault.err()
 	}
-	return greeted(near, pid, Place{Folder: s.Folder, Socket: s.Socket}, startLimit)
+	link, err := greeted(near, pid, Place{Folder: s.Folder, Socket: s.Socket}, startLimit)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Secrets.add(link, len(secrets)); err != nil && !link.Over() {
+		link.Stop(jail.StopGrace)
+		return nil, err
+	}
+	return link, nil
 }
