@@ -137,13 +137,13 @@ func (a keptAgent) liveThrough() {
 		}
 	}
 	hosts := 0
-	for line := range strings.Lines(a.reeve("audit", "export", "--format", "csv")) {
-		if strings.Contains(line, ",connect,") && strings.Contains(line, "web(domain:blocked.example)") {
+	for _, row := range a.audit() {
+		if row.Tool == "connect" && row.Rule == "web(domain:blocked.example)" {
 			hosts++
 		}
 	}
 	if hosts != 2 {
-		t.Errorf("%d refusals of the host are on record, want 2:\n%s", hosts, a.reeve("audit", "export", "--format", "csv"))
+		t.Errorf("%d refusals of the host are on record, want 2: %+v", hosts, a.audit())
 	}
 }
 

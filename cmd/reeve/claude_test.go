@@ -394,6 +394,8 @@ type row struct {
 	Args      json.RawMessage `json:"arguments"`
 	Actor     string          `json:"actor"`
 	Channel   string          `json:"input_channel"`
+	Tool      string          `json:"tool_name"`
+	Rule      string          `json:"rule"`
 	Decision  string          `json:"decision"`
 	Status    string          `json:"result_status"`
 	Contained bool            `json:"contained"`

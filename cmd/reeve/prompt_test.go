@@ -73,30 +73,21 @@ func TestOnlyAClearYesAtTheTerminalAllows(t *testing.T) {
 	}
 }
 
+// TestAlwaysAtTheTerminalCoversTheExactCall: one person types three calls at one
+// terminal, and answers the first and the third.
 func TestAlwaysAtTheTerminalCoversTheExactCall(t *testing.T) {
 	in := newRig(t, "")
-	call := []string{"exec", "--as", "agent:a", "write_file", `{"path":"a.txt","content":"x"}`}
-	in.terminal(t, "always\n", call...)
-	cmd := exec.Command(in.bin, call...)
-	cmd.Dir, cmd.Env = in.ws, in.env
-	if master, err := pty.Start(cmd); err != nil {
-		t.Fatal(err)
-	} else {
-		defer master.Close()
-		go func() { // drained, so that the program never waits for its terminal
-			buf := make([]byte, 4096)
-			for {
-				if _, err := master.Read(buf); err != nil {
-					return
-				}
-			}
-		}()
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("the same call again: %v", err)
-	}
-	if shown, code := in.terminal(t, "n\n", "exec", "--as", "agent:a", "write_file", `{"path":"a.txt","content":"y"}`); code == 0 {
-		t.Errorf("another call was covered: %s", shown)
+	w := in.windowOf(t, "sh", "-c", `call() { "$0" exec --as agent:a write_file "{\"path\":\"a.txt\",\"content\":\"$1\"}"; echo "$2 ended with $?"; }
+call x first; call x again; call y other`, in.bin)
+	w.until("no: a word")
+	w.types("always\n")
+	w.until("again ended with 0")
+	_, w.seen, _ = strings.Cut(w.seen, "first ended with 0")
+	w.until("no: a word")
+	w.types("n\n")
+	w.until("other ended with 3")
+	if code := w.code(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, w.seen)
 	}
 }
 

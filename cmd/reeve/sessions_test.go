@@ -48,7 +48,13 @@ type window struct {
 
 func (in *rig) window(t *testing.T, args ...string) *window {
 	t.Helper()
-	w := &window{t: t, cmd: exec.Command(in.bin, args...)}
+	return in.windowOf(t, in.bin, args...)
+}
+
+// windowOf is a window in which name leads the terminal.
+func (in *rig) windowOf(t *testing.T, name string, args ...string) *window {
+	t.Helper()
+	w := &window{t: t, cmd: exec.Command(name, args...)}
 	w.cmd.Dir, w.cmd.Env = in.ws, append(slices.Clone(in.env), "TERM=xterm")
 	pair, err := pty.Open(pty.Size{Rows: 24, Cols: 80})
 	if err != nil {
