@@ -50,6 +50,9 @@ func runWith(env *cmdEnv, name string, args []string) int {
 	f.Var((*list)(&r.Write), "write", "a further directory to write")
 	f.Func("env", "a variable to pass although it looks like a secret, or NAME=SERVICE/KEY, a secret of the vault", func(s string) error {
 		if !strings.Contains(s, "=") {
+			if env.Getenv(s) == "" {
+				return fmt.Errorf("the variable %s is not set here; NAME=SERVICE/KEY gives a secret of the vault", cell.Of(s, 0))
+			}
 			r.PassEnv = append(r.PassEnv, s)
 			return nil
 		}

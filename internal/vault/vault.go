@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,6 +91,9 @@ func Open(opt Options) (*Vault, error) {
 }
 
 func (v *Vault) identify() error {
+	if err := v.ours(); err != nil {
+		return err
+	}
 	found := false
 	err := v.conn.Query(context.Background(), "SELECT format, vault FROM meta", nil, func(c []driver.Value) error {
 		found = true
@@ -104,6 +108,24 @@ func (v *Vault) identify() error {
 	}
 	if err == nil {
 		v.get, err = v.conn.Prepare("SELECT " + rowColumns + ", counter FROM meta LEFT JOIN secret ON service = ? AND key = ?")
+	}
+	return err
+}
+
+// ours sees to it that the file holds our tables and nothing else: a view or a
+// trigger that somebody put there is never run.
+func (v *Vault) ours() error {
+	tables := 0
+	err := v.conn.Query(context.Background(), "SELECT sql, type FROM sqlite_schema WHERE sql IS NOT NULL", nil, func(c []driver.Value) error {
+		text, _ := c[0].(string)
+		if c[1] != "table" || !strings.Contains(schema, "\n"+text+";") {
+			return damaged("it holds something that Reeve did not make")
+		}
+		tables++
+		return nil
+	})
+	if err == nil && tables != strings.Count(schema, "CREATE") {
+		err = damaged("it holds no vault")
 	}
 	return err
 }

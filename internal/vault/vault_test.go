@@ -273,13 +273,17 @@ func TestWhatWasChangedBehindItsBackIsNoticed(t *testing.T) {
 		"the sum":                        `UPDATE meta SET mac = zeroblob(32)`,
 		"the file's own row":             `DELETE FROM meta`,
 		"a table that is not there more": `DROP TABLE secret`,
+		"a table beside":                 `CREATE TABLE other(x)`,
+		"a trigger":                      `CREATE TRIGGER other AFTER UPDATE ON meta BEGIN DELETE FROM kek; END`,
+		"a view in place of a table":     `ALTER TABLE secret RENAME TO other; CREATE VIEW secret AS SELECT * FROM other`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			p := newPlace(t)
 			v := p.create(t)
 			put(t, v, "a/k", "first of a", vault.New)
 			v.Close()
-			p.sql(t, `CREATE TABLE kept AS SELECT * FROM secret WHERE service='a'`)
+			beside := `ATTACH '` + filepath.Join(t.TempDir(), "beside") + `' AS beside`
+			p.sql(t, beside, `CREATE TABLE beside.kept AS SELECT * FROM secret WHERE service='a'`)
 			v, err := p.open()
 			if err != nil {
 				t.Fatal(err)
@@ -291,7 +295,7 @@ func TestWhatWasChangedBehindItsBackIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.Close()
-			p.sql(t, sql)
+			p.sql(t, beside, sql)
 			if v, err = p.open(); err == nil {
 				v.Close()
 			}

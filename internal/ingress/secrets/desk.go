@@ -13,7 +13,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -163,6 +165,28 @@ func (d *Desk) ready() error {
 	return nil
 }
 
+// holds reports whether the vault has a secret, which needs no key.
+func (d *Desk) holds(name string) (bool, error) {
+	v, err := d.do(wire.Vault{Do: "ls"}, nil)
+	return slices.ContainsFunc(v.Entries, func(e wire.VaultEntry) bool { return e.Name == name }), err
+}
+
+func absent(name string) error {
+	return fmt.Errorf("%w: the vault holds no %s; reeve vault ls lists what it holds", reeve.ErrNotFound, name)
+}
+
+// known refuses a name that the vault does not hold, before anything is typed.
+func (d *Desk) known(name string) error {
+	if _, err := ref.ParseName(name); err != nil {
+		return fmt.Errorf("%w: %v", reeve.ErrUsage, err)
+	}
+	there, err := d.holds(name)
+	if err == nil && !there {
+		err = absent(name)
+	}
+	return err
+}
+
 // Kinds of holders on the wire.
 const (
 	keychain   = "keychain"
@@ -280,6 +304,14 @@ func (d *Desk) set(args []string) error {
 	if err := d.ready(); err != nil {
 		return err
 	}
+	switch there, err := d.holds(names[0]); {
+	case err != nil:
+		return err
+	case there && args[0] == "set":
+		return fmt.Errorf("%w: the vault holds %s already; reeve vault rotate replaces it", reeve.ErrUsage, names[0])
+	case !there && args[0] == "rotate":
+		return absent(names[0])
+	}
 	value, err := d.secret("value of "+names[0], true)
 	if err != nil {
 		return err
@@ -294,6 +326,9 @@ func (d *Desk) set(args []string) error {
 func (d *Desk) get(args []string) error {
 	names, err := d.parsed(args, 1, "SERVICE/KEY", nil)
 	if err != nil {
+		return err
+	}
+	if err := d.known(names[0]); err != nil {
 		return err
 	}
 	if err := d.Present("vault get", "show"); err != nil {
@@ -333,7 +368,8 @@ func (d *Desk) ls(args []string) error {
 		return d.json(append([]wire.VaultEntry{}, v.Entries...))
 	}
 	for _, e := range v.Entries {
-		fmt.Fprintf(d.Stdout, "%-40s version %-4d %s  %s\n", e.Name, e.Version, e.Created.Format(time.DateOnly), redact.Visible(e.Origin))
+		fmt.Fprintf(d.Stdout, "%-40s version %-4d %s  %s\n", redact.Visible(e.Name), // a locked vault proves nothing
+			e.Version, e.Created.Format(time.DateOnly), redact.Visible(e.Origin))
 	}
 	return nil
 }
@@ -349,6 +385,9 @@ func (d *Desk) json(v any) error {
 func (d *Desk) rm(args []string) error {
 	names, err := d.parsed(args, 1, "SERVICE/KEY", nil)
 	if err != nil {
+		return err
+	}
+	if err := d.known(names[0]); err != nil {
 		return err
 	}
 	if err := d.ready(); err != nil {
@@ -414,6 +453,9 @@ func (d *Desk) export(args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Lstat(d.absolute(paths[0])); err == nil {
+		return fmt.Errorf("%w: %s is there already; name a file that is not", reeve.ErrUsage, paths[0])
+	}
 	if err := d.Present("vault export", "export"); err != nil {
 		return err
 	}
@@ -436,6 +478,11 @@ func (d *Desk) take(args []string) error {
 	paths, err := d.parsed(args, 1, "[--replace] FILE", func(f *flag.FlagSet) { f.BoolVar(&replace, "replace", false, "replace what is there") })
 	if err != nil {
 		return err
+	}
+	if info, err := os.Stat(d.absolute(paths[0])); err != nil {
+		return fmt.Errorf("%w: %w; name a copy that reeve vault export made", reeve.ErrUsage, err)
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is no file; name a copy that reeve vault export made", reeve.ErrUsage, paths[0])
 	}
 	if err := d.ready(); err != nil {
 		return err

@@ -29,13 +29,17 @@ func TestALineIsReadWithTheKeysOfATerminal(t *testing.T) {
 // told is a daemon that notes what it is asked.
 type told struct {
 	state wire.VaultState
+	holds []wire.VaultEntry
 	asked []wire.Vault
 	given []string
 }
 
 func (k *told) Vault(_ context.Context, w wire.Vault, in []byte, _ bool) (wire.Vaulted, []byte, error) {
-	if w.Do == "status" {
+	switch w.Do {
+	case "status":
 		return wire.Vaulted{State: k.state}, nil, nil
+	case "ls":
+		return wire.Vaulted{Entries: k.holds}, nil, nil
 	}
 	k.asked, k.given = append(k.asked, w), append(k.given, string(in))
 	if w.Do == "init" {
@@ -77,7 +81,7 @@ func TestAValueNeverComesFromAnArgument(t *testing.T) {
 
 // TestGetAsksForPresenceFirst: without it nothing is asked of the daemon.
 func TestGetAsksForPresenceFirst(t *testing.T) {
-	k := &told{state: wire.VaultState{Exists: true}}
+	k := &told{state: wire.VaultState{Exists: true}, holds: []wire.VaultEntry{{Name: "a/b"}}}
 	d, out := desk(t, k, "")
 	d.Present = func(what, word string) error { return reeve.ErrPresence }
 	for _, args := range [][]string{{"get", "a/b"}, {"export", "copy"}} {
@@ -125,6 +129,32 @@ func TestTheEnvironmentIsTakenOverByName(t *testing.T) {
 	}
 	if strings.Count(out.String(), "remove it from") != 4 || strings.Contains(out.String(), "ghp_") {
 		t.Errorf("it says\n%s", out)
+	}
+}
+
+// TestNothingIsTypedInVain: what cannot be done is said before a value, a word or a
+// passphrase is asked for.
+func TestNothingIsTypedInVain(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+		code int
+	}{
+		{[]string{"set", "a/b"}, "holds a/b already", 2}, {[]string{"rotate", "c/d"}, "holds no c/d", 1}, {[]string{"get", "c/d"}, "holds no c/d", 1}, {[]string{"get", "../d"}, "names no secret", 2},
+		{[]string{"rm", "c/d"}, "holds no c/d", 1}, {[]string{"import", "gone"}, "gone: no such file", 2}, {[]string{"import", "."}, "is no file", 2}, {[]string{"export", "."}, "is there already", 2},
+	} {
+		k := &told{state: wire.VaultState{Exists: true, Locked: true, Holder: passphrase}, holds: []wire.VaultEntry{{Name: "a/b"}}}
+		d, out := desk(t, k, "")
+		d.Hidden = func(prompt string) ([]byte, error) {
+			if !strings.HasPrefix(prompt, "passphrase of the vault") {
+				t.Errorf("%q asks: %s", c.args, prompt)
+			}
+			return []byte("five words are long enough"), nil
+		}
+		d.Present = func(what, word string) error { t.Errorf("%q asks for presence", c.args); return nil }
+		if code := d.Run(c.args); code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%q: exit %d: %s", c.args, code, out)
+		}
 	}
 }
 

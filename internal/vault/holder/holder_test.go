@@ -198,7 +198,7 @@ func TestPassphrasesAreLongAndTheirCostIsBounded(t *testing.T) {
 		t.Errorf("the note of the usual cost: %s, %v", note, err)
 	}
 	for _, cost := range []string{`"memory_kib":1024,"passes":3,"threads":4`, `"memory_kib":65536,"passes":1,"threads":4`, `"memory_kib":4294967295,"passes":3,"threads":4`,
-		`"memory_kib":65536,"passes":4000000000,"threads":4`, `"memory_kib":65536,"passes":3,"threads":0`, `"memory_kib":65536,"passes":3,"threads":4,"x":1`} {
+		`"memory_kib":65536,"passes":4000000000,"threads":4`, `"memory_kib":65536,"passes":3,"threads":0`, `"memory_kib":1048576,"passes":3,"threads":4`, `"memory_kib":65536,"passes":3,"threads":4,"x":1`} {
 		bad := strings.Replace(string(note), `"memory_kib":65536,"passes":3,"threads":4`, cost, 1)
 		if _, err := p.Key(t.Context(), "v", "k", []byte(bad)); !errors.Is(err, vault.ErrDamaged) {
 			t.Errorf("%s: %v", cost, err)

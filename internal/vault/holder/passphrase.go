@@ -47,11 +47,11 @@ type Cost struct {
 var usual = Cost{Memory: 64 << 10, Passes: 3, Threads: 4}
 
 // Bounds of a cost that is read from a file: below the first a guess is cheap
-// (OWASP names 19 MiB with two passes as the least), above the second a file
-// could make us use up the machine.
+// (OWASP names 19 MiB with two passes as the least), above the second, which takes
+// about two seconds, a file that somebody else made could use up the machine.
 var (
 	least = Cost{Memory: 19 << 10, Passes: 2, Threads: 1}
-	most  = Cost{Memory: 1 << 20, Passes: 16, Threads: 16}
+	most  = Cost{Memory: 256 << 10, Passes: 10, Threads: 16}
 )
 
 // derivation is the note of a passphrase: how the key came from it.

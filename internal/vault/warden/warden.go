@@ -260,6 +260,9 @@ func (w *Warden) Resolve(n ref.Name) ([]byte, error) {
 	if errors.Is(err, vault.ErrLocked) && !w.shut { // another process gave it another key
 		value, err = w.value(n)
 	}
+	if errors.Is(err, vault.ErrAbsent) {
+		err = vault.ErrAbsent // it names the secret as the reference does
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.Reference(), err)
 	}
@@ -369,6 +372,11 @@ func (w *Warden) Import(ctx context.Context, path string, passphrase []byte, rep
 		all, err := in.List()
 		if err != nil {
 			return err
+		}
+		for _, e := range all {
+			if _, err := ref.ParseName(e.Name.String()); err != nil {
+				return fmt.Errorf("it was not made by reeve vault export, so that nothing was taken over: %w", err)
+			}
 		}
 		for _, e := range all {
 			switch err := pass(in, v, e.Name, how, "import"); {
