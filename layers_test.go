@@ -72,6 +72,7 @@ jsonc            pure       :
 tomlc            pure       :
 scroll                      : redact
 durable                     :
+cache                       : durable
 sqlite                      :
 safepath/beneath            :
 safepath/repo               :
@@ -155,10 +156,10 @@ mcp/message      pure part  :
 mcp/upstream     part       : mcp/message
 mcp/pipes        part       : jail mcp/message mcp/upstream
 mcp/web          net part   : mcp/message mcp/upstream netguard
-mcp/servers      part       : late config jsonc mcp/upstream vault/ref
+mcp/servers      part       : late config durable jsonc mcp/upstream vault/ref
 mcp/clients                 : late jsonc tomlc mcp/servers
 mcp/roster                  : reeve config durable wire tool/roster mcp/catalog mcp/classify mcp/finding mcp/message mcp/packages mcp/pins mcp/servers mcp/standing
-mcp/catalog      part       : late durable mcp/message mcp/upstream
+mcp/catalog      part       : late cache mcp/message mcp/upstream
 mcp/pins         part       : durable mcp/catalog mcp/classify mcp/finding mcp/message
 mcp/packages     pure part  : late
 mcp/classify     pure part  : late reeve mcp/message

@@ -61,13 +61,14 @@ func newGateway(d *Daemon) (*gateway, error) {
 	}
 	g := &gateway{d: d, book: servers.NewBook(d.opt.Paths.Config), kept: results.NewKept(d.store.Dir), net: &netguard.Guard{Pins: hosts}}
 	g.fleet = fleet.New(fleet.Options{
-		Servers: g.book.Servers, Shelf: catalog.NewShelf(filepath.Join(d.opt.Paths.State, "mcp-offers")), Dial: g.dial,
+		Servers: g.book.Servers, Shelf: catalog.NewShelf(filepath.Join(d.opt.Paths.State, "mcp-offers"), d.cacheKey, d.note), Dial: g.dial,
 		Held:   func(s *servers.Server, k catalog.Kind, it catalog.Item) string { return g.judge.Held(s, k, it) },
 		Seen:   func(o *catalog.Offer) error { return g.judge.Seen(o, time.Now()) },
 		Client: message.Object{message.OwnText("name", "reeve"), message.OwnText("version", d.opt.Build)}.Bytes(), Now: time.Now, Log: d.logf,
 	})
 	p := d.opt.Paths
 	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: slices.Concat([]string{server.Start}, foreign.Names("claude"), foreign.Names("codex"))}
+	g.judge.Pins.Told = d.note
 	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
 		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Mask: func(w io.Writer) io.WriteCloser { return d.clean.Writer(w) }, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil

@@ -2,11 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/cache"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/session"
@@ -48,6 +50,17 @@ func (d *Daemon) unlockVault() {
 	if err := d.vault.Start(context.Background()); err != nil {
 		d.logf("the vault is not open, so that what is in it is not masked by its value: %v", err)
 	}
+}
+
+// cacheKey authenticates what is kept to be quick: with a key of the vault, or
+// of the installation where there is no vault. While the vault is locked there
+// is none.
+func (d *Daemon) cacheKey() ([]byte, error) {
+	key, err := d.vault.CacheKey(context.Background())
+	if errors.Is(err, vault.ErrNone) {
+		return cache.InstallationKey(filepath.Join(d.opt.Paths.State, cache.KeyFile))
+	}
+	return key, err
 }
 
 // newVaultDoor is a person's way to the vault.

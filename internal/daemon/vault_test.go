@@ -256,3 +256,29 @@ func TestTheDaemonLeavesNoCoreFile(t *testing.T) {
 		t.Errorf("a core file may have %d bytes", limit.Cur)
 	}
 }
+
+// TestCachesAreAuthenticatedByTheVaultOrTheInstallation covers G71: the key is
+// the vault's where there is one, and none while that is locked.
+func TestCachesAreAuthenticatedByTheVaultOrTheInstallation(t *testing.T) {
+	b := newBench(t, plainVector())
+	own, err := b.d.cacheKey()
+	must(t, err)
+	if on, err := os.ReadFile(filepath.Join(b.c.Paths.State, "cache.key")); err != nil || !bytes.Equal(on, own) {
+		t.Errorf("without a vault: %x, the file has %x, %v", own, on, err)
+	}
+	path := filepath.Join(t.TempDir(), "key")
+	b.vault(wire.Vault{Do: "init", Holder: "key file", Path: path}, "")
+	first, err := b.d.cacheKey()
+	if err != nil || len(first) != 32 || bytes.Equal(first, own) {
+		t.Errorf("with a vault: %x, %v", first, err)
+	}
+	b.vault(wire.Vault{Do: "rekey", Holder: "key file", Path: path + "2"}, "")
+	if again, err := b.d.cacheKey(); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("after another key: %x, %v", again, err)
+	}
+	b.vault(wire.Vault{Do: "lock"}, "")
+	if key, err := b.d.cacheKey(); err == nil {
+		t.Errorf("while the vault is locked: %x", key)
+	}
+	b.noneReadable(string(first))
+}

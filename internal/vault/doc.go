@@ -12,7 +12,8 @@
 //	wrapping key   32 bytes, held outside of the file by the holder
 //	  └ KEK        32 random bytes, in the file, sealed under the wrapping key
 //	      ├ root   32 random bytes, sealed under the KEK; the same for the vault's
-//	      │        whole life: the keys of the MACs below come from it by HKDF
+//	      │        whole life: the keys of the MACs below, and of those of caches
+//	      │        ([Vault.CacheKey]), come from it by HKDF
 //	      └ data key   32 random bytes for each version of each secret, sealed
 //	                   under the KEK; the value is sealed under it
 //

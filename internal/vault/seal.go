@@ -67,18 +67,19 @@ func derive(root []byte, purpose string) []byte {
 
 // keys are what an unlocked vault holds.
 type keys struct {
-	kek  string      // id
-	wrap cipher.AEAD // under the KEK
-	list []byte      // key of meta.mac
-	head []byte      // key of vault.head
+	kek   string      // id
+	wrap  cipher.AEAD // under the KEK
+	list  []byte      // key of meta.mac
+	head  []byte      // key of vault.head
+	cache []byte      // key that authenticates caches
 }
 
 func newKeys(id string, kek, root []byte) *keys {
-	return &keys{kek: id, wrap: sealer(kek), list: derive(root, "reeve vault listing 1"), head: derive(root, "reeve vault head 1")}
+	return &keys{kek: id, wrap: sealer(kek), list: derive(root, "reeve vault listing 1"), head: derive(root, "reeve vault head 1"), cache: derive(root, "reeve cache 1")}
 }
 
 func (k *keys) wipe() {
-	ref.Wipe(k.list, k.head)
+	ref.Wipe(k.list, k.head, k.cache)
 	k.wrap = nil
 }
 

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"database/sql/driver"
@@ -164,6 +165,17 @@ func (v *Vault) Locked() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.keys == nil
+}
+
+// CacheKey gives the key that authenticates caches, the caller's to keep. It is
+// the same for the vault's whole life, whoever holds the vault's key.
+func (v *Vault) CacheKey() ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.keys == nil {
+		return nil, ErrLocked
+	}
+	return bytes.Clone(v.keys.cache), nil
 }
 
 // Held says which holder has the key, and the note that it left.

@@ -111,7 +111,7 @@ func newRig(t *testing.T, modes ...string) *rig {
 	}
 	dir := t.TempDir()
 	clean, broker := redact.New(), approval.New(time.Now)
-	f := fleet.New(fleet.Options{Servers: func() (*servers.Set, error) { return g.set, nil }, Shelf: catalog.NewShelf(dir + "/offers"),
+	f := fleet.New(fleet.Options{Servers: func() (*servers.Set, error) { return g.set, nil }, Shelf: catalog.NewShelf(dir+"/offers", func() ([]byte, error) { return make([]byte, 32), nil }, func(note string) { t.Error(note) }),
 		Dial: func(_ fleet.Place, s servers.Server) upstream.Dialer { return g.starts[s.Name].Dial },
 		Held: func(s *servers.Server, _ catalog.Kind, it catalog.Item) string { return g.why(s.Name, it.Name) },
 		Seen: func(*catalog.Offer) error { return nil }, Now: time.Now, Log: t.Logf})

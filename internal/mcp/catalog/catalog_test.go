@@ -205,25 +205,70 @@ func TestAViewHasNamesThatCannotCollide(t *testing.T) {
 
 func TestTheShelfKeepsWhatWasOffered(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "offers")
+	var told []string
+	shelf := func() *Shelf {
+		return NewShelf(dir, func() ([]byte, error) { return make([]byte, 32), nil }, func(n string) { told = append(told, n) })
+	}
 	o := fetch(t, "t", "legacy")
-	if err := NewShelf(dir).Put(o); err != nil {
+	if err := shelf().Put(o); err != nil {
 		t.Fatal(err)
 	}
-	s := NewShelf(dir)
+	s := shelf()
 	if got := s.Offer("t", "hash"); !reflect.DeepEqual(got, o) {
 		t.Errorf("read back %+v\nwant %+v", got, o)
 	}
 	if s.Era("t", "hash") != upstream.EraLegacy || s.Era("t", "other") != upstream.EraUnknown || s.Offer("t", "other") != nil {
 		t.Error("an offer is taken for that of other settings")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s.Offer("bad", "hash") != nil || s.Offer("none", "hash") != nil {
-		t.Error("something was read where nothing is")
+	if s.Offer("none", "hash") != nil || len(told) != 0 {
+		t.Errorf("something was read where nothing is, told %q", told)
 	}
 	if err := s.Forget("t"); err != nil || s.Offer("t", "hash") != nil {
 		t.Errorf("forgotten and still there, %v", err)
+	}
+}
+
+// TestAnOfferThatWasChangedOnDiskIsAskedForAgain covers G71: neither another
+// description nor the file of another server is shown to a person.
+func TestAnOfferThatWasChangedOnDiskIsAskedForAgain(t *testing.T) {
+	dir := t.TempDir()
+	var told []string
+	shelf := func() *Shelf {
+		return NewShelf(dir, func() ([]byte, error) { return make([]byte, 32), nil }, func(n string) { told = append(told, n) })
+	}
+	o := fetch(t, "t", "legacy")
+	name := o.Lists[Tools][0].Name
+	file := filepath.Join(dir, "t.cache")
+	for what, forge := range map[string]func(good []byte) []byte{
+		"another text": func(good []byte) []byte {
+			return []byte(strings.Replace(string(good), name, strings.ToUpper(name), -1))
+		},
+		"plain JSON": func(good []byte) []byte { return good[strings.IndexByte(string(good), '{'):] },
+	} {
+		told = nil
+		if err := shelf().Put(o); err != nil {
+			t.Fatal(err)
+		}
+		good, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, forge(good), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := shelf().Offer("t", "hash"); got != nil || len(told) != 1 || !strings.Contains(told[0], "made anew") {
+			t.Errorf("%s: it offers %+v, told %q", what, got, told)
+		}
+	}
+	if err := shelf().Put(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file, filepath.Join(dir, "u.cache")); err != nil {
+		t.Fatal(err)
+	}
+	told = nil
+	if got := shelf().Offer("u", "hash"); got != nil || len(told) != 1 {
+		t.Errorf("another server offers %+v, told %q", got, told)
 	}
 }
 

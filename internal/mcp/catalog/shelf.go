@@ -1,30 +1,37 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 
-	"github.com/go-json-experiment/json"
-
-	"github.com/reeve-gate/reeve/internal/durable"
+	"github.com/reeve-gate/reeve/internal/cache"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 )
 
-// Shelf keeps the last offer of each server on disk. It is safe for concurrent
-// use. An offer is good for the settings it was made with and for no others.
+// Shelf keeps the last offer of each server on disk, in a cache that nobody
+// else can have written: a person is shown it, and trusts what it says. It is
+// safe for concurrent use. An offer is good for the settings it was made with
+// and for no others.
 type Shelf struct {
-	dir string
+	kept *cache.Cache
 
-	mu   sync.Mutex // guards known
+	mu   sync.Mutex // guards read, and the files
 	read map[string]*Offer
 }
 
-// NewShelf keeps offers in a directory, which is made when it is needed.
-func NewShelf(dir string) *Shelf { return &Shelf{dir: dir, read: map[string]*Offer{}} }
+// offerVersion is the form of an offer in the cache.
+const offerVersion = 1
+
+// maxKept bounds an offer in the cache: its definitions have at most [maxOffer]
+// bytes, and twice that where every character of them is escaped.
+const maxKept = 3 * maxOffer
+
+// NewShelf keeps offers in a directory, which is made when it is needed,
+// authenticated with a key; told hears what was thrown away. See [cache.Cache].
+func NewShelf(dir string, key func() ([]byte, error), told func(note string)) *Shelf {
+	return &Shelf{read: map[string]*Offer{},
+		kept: &cache.Cache{Dir: dir, Purpose: "what an mcp server offers", Version: offerVersion, Max: maxKept, Key: key, Told: told}}
+}
 
 // Offer is what a server with these settings offered last, or nil.
 func (s *Shelf) Offer(server, hash string) *Offer {
@@ -44,32 +51,19 @@ func (s *Shelf) Offer(server, hash string) *Offer {
 // load reads one file. One that cannot be read is as good as none: the server
 // is asked again.
 func (s *Shelf) load(server string) *Offer {
-	b, err := os.ReadFile(s.file(server))
-	if err != nil {
-		return nil
-	}
 	var o Offer
-	if json.Unmarshal(b, &o, json.RejectUnknownMembers(true)) != nil || o.Server != server {
+	if !s.kept.Get(server, &o) || o.Server != server {
 		return nil
 	}
 	return &o
 }
 
-func (s *Shelf) file(server string) string { return filepath.Join(s.dir, server+".json") }
-
 // Put keeps an offer in place of the one before.
 func (s *Shelf) Put(o *Offer) error {
-	b, err := json.Marshal(o)
-	if err != nil {
-		return fmt.Errorf("keep what server %s offers: %w", o.Server, err)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.read[o.Server] = o
-	if err := durable.MkdirAll(s.dir); err != nil {
-		return fmt.Errorf("keep what server %s offers: %w", o.Server, err)
-	}
-	if err := durable.WriteFile(s.file(o.Server), b, 0o600); err != nil {
+	if err := s.kept.Put(o.Server, o); err != nil {
 		return fmt.Errorf("keep what server %s offers: %w", o.Server, err)
 	}
 	return nil
@@ -88,7 +82,7 @@ func (s *Shelf) Forget(server string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.read, server)
-	if err := os.Remove(s.file(server)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.kept.Drop(server); err != nil {
 		return fmt.Errorf("forget server %s: %w", server, err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reeve-gate/reeve/internal/config"
+	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/late"
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 )
@@ -147,6 +148,9 @@ func CheckName(name string) error {
 	}
 	if !nameForm.MatchString(name) || strings.Contains(name, "__") || len(name) > MaxName {
 		return fmt.Errorf("%q is no name of a server: at most %d lower case letters, digits, - and _, no two _ in a row, a letter or digit first and last", name, MaxName)
+	}
+	if err := durable.Name(name); err != nil { // files are called after it
+		return fmt.Errorf("%w; call the server something else", err)
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ func TestWhatIsNotMeantIsRefusedWithItsPlace(t *testing.T) {
 		`{"mcpServers": {"a": {"url": "ftp://x"}}}`:                                             `url is "ftp://x"; write an address`,
 		`{"mcpServers": {"a": {"command": 3}}}`:                                                 "server a: at /command there is a number, which does not belong there",
 		"{\n\"mcpServers\": {":                                                                  "mcp.json:2:16: the file ends before its JSON does",
+		`{"mcpServers": {"nul": {"command": "x"}}}`:                                             "device on Windows",
 		`{"mcpServers": {"a": {}}}`:                                                             "neither a command nor a url",
 		`{"mcpServers": {"a": {"command": "x", "url": "https://x"}}}`:                           "one of them",
 		`{"mcpServers": {"a": {"url": "https://x", "type": "sse"}}}`:                            "streamable HTTP",

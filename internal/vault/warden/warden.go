@@ -278,6 +278,18 @@ func (w *Warden) value(n ref.Name) ([]byte, error) {
 	return v.Get(n)
 }
 
+// CacheKey is the key that authenticates caches. Where there is no vault the
+// error is [vault.ErrNone].
+func (w *Warden) CacheKey(ctx context.Context) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v, err := w.usable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.CacheKey()
+}
+
 // Rekey gives the vault a new key, which another holder, or the same, keeps.
 // The vault must be unlocked.
 func (w *Warden) Rekey(ctx context.Context, kind, path string, passphrase []byte) error {
