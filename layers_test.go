@@ -133,7 +133,7 @@ jail/native      exec       : reeve permit jail jail/cell jail/orders
 jail/seatbelt    net exec   : reeve permit jail jail/group jail/trusted jail/viewed
 jail/landlock    exec       : reeve permit jail jail/tree jail/seccomp jail/group jail/ruleset jail/viewed
 jail/ssh         exec       : late reeve permit jail jail/tree jail/gitconf jail/environ jail/places jail/seccomp jail/group jail/trusted
-jail/probe       net exec   : reeve permit jail
+jail/probe       net exec   : reeve cache permit jail
 jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group jail/viewed
 jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact redact/timely scroll
@@ -199,7 +199,7 @@ ingress/cell     part       : redact
 ingress/record              : reeve durable config personal audit audit/chain audit/export audit/metrics audit/tally ingress/cell ingress/cmdline
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
-boundary                    : reeve config durable ingress/layout jail jail/bwrap jail/keeper jail/landlock jail/native jail/probe jail/seatbelt policy/layers session
+boundary                    : reeve cache config durable ingress/layout jail jail/bwrap jail/keeper jail/landlock jail/native jail/probe jail/seatbelt policy/layers session
 
 telemetry        net        : reeve config netguard personal audit/metrics audit/otlp audit/sink vault/ref
 

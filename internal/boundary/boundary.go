@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/cache"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
@@ -16,13 +17,13 @@ import (
 )
 
 // Of is the boundary that the settings ask for, tried before it is trusted;
-// state is the directory that remembers what was tried.
-func Of(c *config.Config, state string) (jail.Wall, error) {
+// disk remembers what was tried (see [probe.Kept]).
+func Of(c *config.Config, disk *cache.Cache) (jail.Wall, error) {
 	all, err := Walls(c.Sandbox.Engine)
 	if err != nil {
 		return nil, err
 	}
-	return probe.Among(all, state), nil
+	return probe.Among(all, disk), nil
 }
 
 // Keep is the process that keeps one session (see jail/keeper). It knows every

@@ -39,6 +39,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/keeper"
 	"github.com/reeve-gate/reeve/internal/jail/limit"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
+	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/kernel"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/localsock/spare"
@@ -201,7 +202,7 @@ func open(opt Options) (*Daemon, error) {
 	d.layers = layers.New(opt.Paths.Config, d.trust.Has)
 	d.disk = safepath.NewDisk(safepath.Options{Home: opt.Paths.Home, State: own(opt.Paths)})
 	if d.wall = opt.Wall; d.wall == nil {
-		if d.wall, err = boundary.Of(d.conf, opt.Paths.State); err != nil {
+		if d.wall, err = boundary.Of(d.conf, probe.Kept(opt.Paths.State, d.cacheKey, d.note)); err != nil {
 			d.log.Close()
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/cache"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
@@ -25,11 +26,11 @@ type Choice struct {
 var _ jail.Wall = (*Choice)(nil)
 
 // Among chooses among walls, the best one first; there is at least one. Good
-// answers are kept in the state directory as [New] does.
-func Among(walls []Prober, state string) *Choice {
+// answers are kept as [New] does.
+func Among(walls []Prober, disk *cache.Cache) *Choice {
 	c := &Choice{}
 	for _, w := range walls {
-		c.walls = append(c.walls, New(w, state))
+		c.walls = append(c.walls, New(w, disk))
 	}
 	return c
 }

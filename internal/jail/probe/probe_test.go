@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/cache"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
 	"github.com/reeve-gate/reeve/internal/jail/native"
@@ -117,7 +119,7 @@ func TestAWallThatDoesNotBiteIsMissing(t *testing.T) {
 			t.Errorf("%q counts as held by a wall that holds nothing", want)
 		}
 	}
-	w := probe.New(l, t.TempDir())
+	w := probe.New(l, disk(t.TempDir(), nil))
 	digest := [32]byte{1}
 	p := permit.NewIssuer(time.Now).Mint(digest, time.Minute)
 	if _, err := w.Start(t.Context(), p, digest, jail.Plan{}, jail.Cmd{Argv: []string{"true"}}); err == nil || !strings.Contains(err.Error(), "boundary missing") {
@@ -128,41 +130,73 @@ func TestAWallThatDoesNotBiteIsMissing(t *testing.T) {
 	}
 }
 
+// disk keeps answers in a directory, with a key that the tests know.
+func disk(dir string, told *[]string) *cache.Cache {
+	return probe.Kept(dir, func() ([]byte, error) { return make([]byte, cache.KeySize), nil }, func(n string) {
+		if told != nil {
+			*told = append(*told, n)
+		}
+	})
+}
+
 func TestAGoodAnswerIsKeptForThisBootAndBinary(t *testing.T) {
 	dir := t.TempDir()
-	first := probe.New(&bwrap.Wall{}, dir)
+	var told []string
+	kept := disk(dir, &told)
+	first := probe.New(&bwrap.Wall{}, kept)
 	installed(t, &bwrap.Wall{})
 	if r := first.Ready(t.Context()); r.State != reeve.SandboxReady {
 		t.Fatalf("state %s: %s", r.State, r.Fix)
 	}
-	file := filepath.Join(dir, "probe-bwrap.json")
+	file := filepath.Join(dir, "probe-bwrap.cache")
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("kept answer: %v %v", info, err)
 	}
 	again := &leaky{}
-	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxReady || again.starts.Load() != 0 {
+	if r := probe.New(again, kept).Ready(t.Context()); r.State != reeve.SandboxReady || again.starts.Load() != 0 {
 		t.Errorf("kept answer was not used: %s, %d starts", r.State, again.starts.Load())
 	}
-	text, err := os.ReadFile(file)
+	var was map[string]any
+	if !kept.Get("probe-bwrap", &was) {
+		t.Fatal("the answer cannot be read")
+	}
+	was["Key"] = "0"
+	if err := kept.Put("probe-bwrap", was); err != nil {
+		t.Fatal(err)
+	}
+	if r := probe.New(again, kept).Ready(t.Context()); r.State != reeve.SandboxMissing || again.starts.Load() == 0 || len(told) != 0 {
+		t.Errorf("an answer of another boot was believed: %s, told %q", r.State, told)
+	}
+}
+
+// TestAnAnswerThatReeveDidNotWriteIsNotBelieved: one that says of a wall that
+// holds nothing that it is ready, by each way to write it without the key.
+func TestAnAnswerThatReeveDidNotWriteIsNotBelieved(t *testing.T) {
+	dir := t.TempDir()
+	var told []string
+	kept := disk(dir, &told)
+	installed(t, &bwrap.Wall{})
+	if r := probe.New(&bwrap.Wall{}, kept).Ready(t.Context()); r.State != reeve.SandboxReady {
+		t.Fatalf("state %s: %s", r.State, r.Fix)
+	}
+	file := filepath.Join(dir, "probe-bwrap.cache")
+	good, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"Key":"`, `"Key":"0`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := probe.New(again, dir).Ready(t.Context()); r.State != reeve.SandboxMissing || again.starts.Load() == 0 {
-		t.Errorf("an answer of another boot was believed: %s", r.State)
-	}
-	if err := os.WriteFile(file, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(file, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	again.starts.Store(0)
-	if probe.New(again, dir).Ready(t.Context()); again.starts.Load() == 0 {
-		t.Error("an answer that others can write was believed")
+	for name, forged := range map[string][]byte{
+		"plain JSON": good[bytes.IndexByte(good, '{'):],
+		"one byte":   bytes.Replace(good, []byte(`"Time":"2`), []byte(`"Time":"3`), 1),
+	} {
+		told = nil
+		if err := os.WriteFile(file, forged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := &leaky{}
+		if r := probe.New(again, kept).Ready(t.Context()); r.State != reeve.SandboxMissing || again.starts.Load() == 0 || len(told) != 1 {
+			t.Errorf("%s: it was believed: %s, %d starts, told %q", name, r.State, again.starts.Load(), told)
+		}
 	}
 }
 
@@ -178,7 +212,7 @@ func TestTheFirstWallThatBitesIsTaken(t *testing.T) {
 	good := &bwrap.Wall{}
 	installed(t, good)
 	leak, after := &leaky{}, &leaky{}
-	c := probe.Among([]probe.Prober{named{leak, "leaky"}, good, named{after, "after"}}, t.TempDir())
+	c := probe.Among([]probe.Prober{named{leak, "leaky"}, good, named{after, "after"}}, disk(t.TempDir(), nil))
 	if c.Name() != "leaky" {
 		t.Errorf("before it was tried it is called %s", c.Name())
 	}
@@ -207,7 +241,7 @@ func TestTheFirstWallThatBitesIsTaken(t *testing.T) {
 func TestWhereNoWallBitesEachSaysWhy(t *testing.T) {
 	one, two := &leaky{}, &leaky{}
 	installed(t, &one.Wall)
-	c := probe.Among([]probe.Prober{named{one, "one"}, named{two, "two"}}, "")
+	c := probe.Among([]probe.Prober{named{one, "one"}, named{two, "two"}}, nil)
 	r := c.Ready(t.Context())
 	if r.State != reeve.SandboxMissing || !strings.Contains(r.Fix, "one: the sandbox does not hold") || !strings.Contains(r.Fix, "two: the sandbox does not hold") {
 		t.Errorf("%s: %s", r.State, r.Fix)

@@ -4,28 +4,27 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/reeve-gate/reeve"
+	"github.com/reeve-gate/reeve/internal/cache"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
 
 // schema changes with the acts and with how plans are made.
-const schema = "1"
+const schema = 1
 
 // Wall is a wall whose readiness is tried. It starts nothing through a
 // boundary that did not bite.
 type Wall struct {
 	inner Prober
-	state string
+	disk  *cache.Cache // nil = answers are kept in memory only
 
 	mu    sync.Mutex // guards what follows
 	known string     // what the answer depends on
@@ -34,9 +33,16 @@ type Wall struct {
 
 var _ jail.Wall = (*Wall)(nil)
 
-// New wraps a wall. The answer is kept in the state directory, in a file of the
-// wall's own (probe-bwrap.json); with an empty one it is kept in memory only.
-func New(inner Prober, state string) *Wall { return &Wall{inner: inner, state: state} }
+// New wraps a wall. A good answer is kept in a cache (see [Kept]), under a name
+// of the wall's own; without one it is kept in memory only.
+func New(inner Prober, disk *cache.Cache) *Wall { return &Wall{inner: inner, disk: disk} }
+
+// Kept is the cache of answers in the state directory. Whoever could write one
+// could have a wall believed that holds nothing: an answer counts only with the
+// key that it was written with.
+func Kept(state string, key func() ([]byte, error), told func(note string)) *cache.Cache {
+	return &cache.Cache{Dir: state, Purpose: "what a boundary was found to hold", Version: schema, Max: 1 << 20, Key: key, Told: told}
+}
 
 // Name is the name of the wall that is tried.
 func (w *Wall) Name() string { return w.inner.Name() }
@@ -112,7 +118,7 @@ func Run(ctx context.Context, wall Prober, base jail.Readiness) jail.Readiness {
 
 // identity is what a kept answer depends on.
 func identity(engine string) string {
-	parts := []string{schema, boot(), engine, fmt.Sprint(os.Getuid())}
+	parts := []string{boot(), engine, fmt.Sprint(os.Getuid())}
 	if exe, err := os.Executable(); err == nil {
 		if info, err := os.Stat(exe); err == nil {
 			st, _ := info.Sys().(*syscall.Stat_t)
@@ -123,32 +129,18 @@ func identity(engine string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// kept is the file.
+// kept is what stands in the cache.
 type kept struct {
 	Key   string
 	Time  time.Time
 	Ready jail.Readiness
 }
 
-func (w *Wall) file() string { return filepath.Join(w.state, "probe-"+w.inner.Name()+".json") }
+func (w *Wall) name() string { return "probe-" + w.inner.Name() }
 
 func (w *Wall) load(key string) (jail.Readiness, bool) {
-	if w.state == "" {
-		return jail.Readiness{}, false
-	}
-	info, err := os.Lstat(w.file())
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 || info.Size() > 1<<20 {
-		return jail.Readiness{}, false
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {
-		return jail.Readiness{}, false
-	}
-	text, err := os.ReadFile(w.file())
-	if err != nil {
-		return jail.Readiness{}, false
-	}
 	var k kept
-	if json.Unmarshal(text, &k) != nil || k.Key != key || !k.Ready.Usable() {
+	if w.disk == nil || !w.disk.Get(w.name(), &k) || k.Key != key || !k.Ready.Usable() {
 		return jail.Readiness{}, false
 	}
 	return k.Ready, true
@@ -156,19 +148,7 @@ func (w *Wall) load(key string) (jail.Readiness, bool) {
 
 // save keeps a good answer; where that fails the next start tries again.
 func (w *Wall) save(key string) {
-	if w.state == "" {
-		return
-	}
-	text, err := json.Marshal(kept{key, time.Now().UTC(), w.ready})
-	if err != nil {
-		return
-	}
-	tmp, err := os.CreateTemp(w.state, ".probe-")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(text)
-	if tmp.Close() != nil || err != nil || os.Rename(tmp.Name(), w.file()) != nil {
-		os.Remove(tmp.Name())
+	if w.disk != nil {
+		_ = w.disk.Put(w.name(), kept{key, time.Now().UTC(), w.ready})
 	}
 }
