@@ -73,6 +73,7 @@ tomlc            pure       :
 scroll                      : redact
 durable                     :
 cache                       : durable
+private                     : config
 sqlite                      :
 safepath/beneath            :
 safepath/repo               :

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/reeve-gate/reeve"
@@ -17,9 +18,16 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail/native"
 	"github.com/reeve-gate/reeve/internal/jail/probe"
 	"github.com/reeve-gate/reeve/internal/jail/seatbelt"
+	"github.com/reeve-gate/reeve/internal/localsock"
+	"github.com/reeve-gate/reeve/internal/private"
+	"github.com/reeve-gate/reeve/internal/redact"
+	"github.com/reeve-gate/reeve/internal/vault/warden"
+	"github.com/reeve-gate/reeve/internal/wire"
 )
 
 const doctorHelp = `Doctor tries every promise of the boundary now: each act first succeeds outside, in a throw-away folder, and must then fail inside, in the profiles agent and strict. It needs no daemon and leaves nothing behind.
+
+It then looks whether Reeve's own files and directories (settings, state, data, sockets, logs, the vault and its key file) are yours alone: each that others have something of is named with its mode and the one it should have. --mend takes that away: it gives nothing, follows no link, and leaves alone what belongs to another user or has further names. Where something is left the exit code is 1.
 
 A promise is ready where it held in both profiles, partial where it held in one or is kept in part, missing where it was not kept. Where the sandbox as a whole is not ready, the last line says what to install or set, and the exit code is 5: reeve run starts nothing then. A sandbox is reduced where the settings name Landlock (sandbox.engine): it keeps what it promises, and the list says what it does not.`
 
@@ -30,6 +38,9 @@ type diagnosis struct {
 	Fix      string    `json:"fix,omitempty"`
 	Passed   []string  `json:"passed,omitempty"` // walls that come before the engine, and what is wrong with each
 	Promises []promise `json:"promises"`
+
+	Files  []private.Fault `json:"files,omitempty"`  // of Reeve's own, that are not its owner's alone
+	Mended []string        `json:"mended,omitempty"` // what was done to others
 }
 
 // promise is one thing the boundary says it does.
@@ -40,10 +51,12 @@ type promise struct {
 }
 
 // cmdDoctor tries the boundary now, without any earlier answer, and says what
-// holds. It needs no daemon and changes nothing.
+// holds. It needs no daemon and changes nothing but modes, on request and to
+// less: nobody need be asked for that.
 func cmdDoctor(env *cmdEnv, args []string) int {
 	f := flags(env, "doctor")
 	asJSON := f.Bool("json", false, "print JSON")
+	mend := f.Bool("mend", false, "take away what others have of Reeve's own files")
 	if code, ok := parseFlags(f, args); !ok {
 		return code
 	}
@@ -54,6 +67,13 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	if err != nil {
 		return fail(env, err)
 	}
+	control, err := localsock.Path(paths.State, wire.ControlSocket, env.Getenv)
+	if err != nil {
+		return fail(env, err)
+	}
+	// First: settings that others may write are not read, and opening the vault
+	// closes its file.
+	mended, files := private.Check(*mend, private.Ours(paths, control)...)
 	conf, err := config.Load(paths.Config)
 	if err != nil {
 		return fail(env, err)
@@ -63,18 +83,36 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 		return fail(env, err)
 	}
 	d, usable := tryAll(walls)
-	if p, there := vaultPromise(paths); there {
-		d.Promises = append(d.Promises, p)
+	vault := daemon.Vault(paths)
+	if vault.Exists {
+		d.Promises = append(d.Promises, vaultPromise(vault))
 	}
+	if vault.KeyFile != "" {
+		done, left := private.Check(*mend, private.Place{Path: vault.KeyFile})
+		mended, files = append(mended, done...), append(files, left...)
+	}
+	d.Mended, d.Files = mended, files
+	d.Promises = append(d.Promises, filesPromise(files))
 	if *asJSON {
 		printJSON(env.Stdout, d)
 	} else {
 		d.write(env.Stdout)
 	}
-	if !usable {
+	switch {
+	case !usable:
 		return reeve.ExitBoundary
+	case len(files) > 0:
+		return reeve.ExitFailed
 	}
 	return reeve.ExitOK
+}
+
+// filesPromise sums up what is said of each file.
+func filesPromise(files []private.Fault) promise {
+	if len(files) == 0 {
+		return promise{"Reeve's own files for you alone", "ready", "modes and owners, as they are now"}
+	}
+	return promise{"Reeve's own files for you alone", "partial", fmt.Sprintf("%d are not, see below", len(files))}
 }
 
 // tryAll tries one wall after the other, as the daemon does, until one is
@@ -140,9 +178,8 @@ func diagnose(wall string, r jail.Readiness) diagnosis {
 	return d
 }
 
-// vaultPromise says how the key of the vault is kept, where there is a vault.
-func vaultPromise(paths config.Paths) (promise, bool) {
-	s := daemon.Vault(paths)
+// vaultPromise says how the key of the vault is kept.
+func vaultPromise(s warden.State) promise {
 	p := promise{"the key of the vault apart from what it opens", "ready", "kept by: " + s.Holder}
 	switch {
 	case s.Fault != "":
@@ -150,7 +187,7 @@ func vaultPromise(paths config.Paths) (promise, bool) {
 	case s.Weak != "":
 		p.State, p.Detail = "partial", s.Weak
 	}
-	return p, s.Exists
+	return p
 }
 
 // where says of what an act was tried in a boundary without a network that it
@@ -233,6 +270,15 @@ func (d diagnosis) write(w io.Writer) {
 	}
 	for _, p := range d.Promises {
 		fmt.Fprintf(w, "  %-8s %-58s %s\n", p.State, p.Name, p.Detail)
+	}
+	for _, m := range d.Mended {
+		fmt.Fprintf(w, "mended: %s\n", redact.Visible(m))
+	}
+	for _, f := range d.Files {
+		fmt.Fprintf(w, "not private: %s\n", redact.Visible(f.String()))
+	}
+	if slices.ContainsFunc(d.Files, func(f private.Fault) bool { return f.Reason == "" }) {
+		fmt.Fprintln(w, "what to do: reeve doctor --mend takes away what others have")
 	}
 	if d.State == "missing" && d.Fix != "" {
 		fmt.Fprintf(w, "what to do: %s\n", d.Fix)

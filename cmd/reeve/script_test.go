@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/mcptest"
 	"github.com/reeve-gate/reeve/internal/mcptest/naive"
 	"github.com/reeve-gate/reeve/internal/wire"
@@ -81,7 +82,8 @@ func TestCommands(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			if cond == "sandbox" {
 				probe := exec.Command(bin, "doctor")
-				return probe.Run() == nil, nil
+				_ = probe.Run()
+				return probe.ProcessState != nil && probe.ProcessState.ExitCode() != reeve.ExitBoundary, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

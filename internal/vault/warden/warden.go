@@ -43,6 +43,7 @@ type State struct {
 	Exists, Locked bool
 	Holder         string
 	Weak           string // what is weak about its holder
+	KeyFile        string // where its key stands, if that is a file
 	Fault          string // why it cannot be used
 }
 
@@ -57,7 +58,11 @@ func (w *Warden) State() State {
 	s := State{Exists: true, Locked: true}
 	if err == nil {
 		s.Locked = v.Locked()
-		s.Holder, _, err = v.Held()
+		var note []byte
+		s.Holder, note, err = v.Held()
+		if s.Holder == holder.KindKeyFile {
+			s.KeyFile = string(note)
+		}
 	}
 	if err != nil {
 		s.Fault = err.Error()
