@@ -409,30 +409,30 @@ func TestAResumedSessionGetsTheBoundaryThatWasKeptWithIt(t *testing.T) {
 			t.Errorf("%s keeps a value of the environment: %s (%v)", n.Name(), text, err)
 		}
 	}
-	// What is gone or unreadable starts nothing.
-	for what, spoil := range map[string]func() error{
-		"a record of a later build": func() error {
-			text, err := os.ReadFile(filepath.Join(folder, "kept.json"))
-			if err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(folder, "kept.json"), bytes.Replace(text, []byte(`{"Layout":{`), []byte(`{"Layout":{"Narrower":true,`), 1), 0o600)
-		},
-		"a directory to write that is gone": func() error { return os.RemoveAll(extra) },
+	// What is gone or unreadable starts nothing, also where a backup would.
+	record := filepath.Join(folder, "kept.json")
+	kept, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what, why string
+		spoil     func() error
+	}{
+		{"a record of a later build", "not of a form that this version reads", func() error {
+			return os.WriteFile(record, bytes.Replace(kept, []byte(`{"Layout":{`), []byte(`{"Layout":{"Narrower":true,`), 1), 0o600)
+		}},
+		{"a directory to write that is gone", extra, func() error { return os.RemoveAll(extra) }},
 	} {
-		kept, err := os.ReadFile(filepath.Join(folder, "kept.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := spoil(); err != nil {
+		if err := c.spoil(); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(in.bin, "sessions", "resume", "--detach", s.ID)
 		cmd.Dir, cmd.Env = in.ws, in.env
-		if out, err := cmd.CombinedOutput(); err == nil {
-			t.Errorf("%s: resumed, and said %s", what, out)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), c.why) {
+			t.Errorf("%s: %v, and said %s; want it refused for %q", c.what, err, out, c.why)
 		}
-		if err := os.WriteFile(filepath.Join(folder, "kept.json"), kept, 0o600); err != nil {
+		if err := os.WriteFile(record, kept, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

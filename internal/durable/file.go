@@ -3,6 +3,7 @@ package durable
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,10 @@ var (
 	ErrNotRead = errors.New("it was not read before, and is left as it is")
 	// ErrDamaged says that neither a file nor its backup can be read.
 	ErrDamaged = errors.New("damaged, and so is its backup or there is none")
+	// ErrForm says that a file is whole and yet not what its reader knows: a
+	// later version of Reeve, or a person, wrote it. Its backup is not taken: it
+	// may be looser than what was meant.
+	ErrForm = errors.New("whole, but not of a form that this version reads, and left as it is")
 	// ErrChanged says that somebody else wrote the file since it was read.
 	ErrChanged = errors.New("it was changed by another program meanwhile; read it again")
 )
@@ -33,6 +38,9 @@ var (
 // it or newer by the one write that was cut off. Going back to an older state
 // would trust again what a person trusts no more.
 //
+// Damage is what is no whole JSON. Content that is, and that Check refuses all
+// the same, somebody meant ([ErrForm]): it is neither replaced nor passed by.
+//
 // [File.Read] comes before [File.Write]; until it has succeeded nothing is
 // written. Writes of one file come one after another, in this process and
 // between processes; those of different files do not wait for each other. A
@@ -40,7 +48,7 @@ var (
 type File struct {
 	Path  string
 	Max   int64              // bytes; more is damage
-	Check func([]byte) error // says what is damaged about a content; required
+	Check func([]byte) error // says what is wrong with a content, which is JSON; required
 	Told  func(note string)  // is told, for a person, where the backup had to be taken; nil = nobody
 
 	mu    sync.Mutex // guards what follows, and the file
@@ -113,7 +121,9 @@ func (f *File) load(path string) ([]byte, error) {
 	}
 	data, err := readAll(in, f.Max)
 	if err == nil {
-		err = f.Check(data)
+		if err = f.Check(data); err != nil && json.Valid(data) {
+			return nil, fmt.Errorf("%w: %w; mend it, or remove it and %s to begin without", ErrForm, err, filepath.Base(f.backup()))
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errContent, err)
@@ -151,8 +161,11 @@ func (f *File) restore(data []byte) error {
 		return err
 	}
 	defer l.Close()
-	if _, err := f.load(f.Path); err == nil { // another process was quicker
+	switch _, err := f.load(f.Path); {
+	case err == nil: // another process was quicker
 		return nil
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errContent):
+		return err
 	}
 	if err := os.Rename(f.Path, f.Path+Damage); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -126,6 +126,36 @@ func TestADamagedFileIsTakenFromItsBackup(t *testing.T) {
 	})
 }
 
+// TestWhatIsWholeAndNotKnownIsNotPassedBy covers Y104: a backup stands in for
+// damage. A newer or stricter content that this build cannot judge is refused.
+func TestWhatIsWholeAndNotKnownIsNotPassedBy(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := newFile("f")
+	mustRead(t, f)
+	mustWrite(t, f, 'a')
+	const later = `{"narrower":true}`
+	if err := os.WriteFile("f", []byte(later), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := newFile("f")
+	g.Told = func(note string) { t.Error(note) }
+	for what, act := range map[string]func() error{
+		"read":   func() error { _, err := g.Read(); return err },
+		"put":    func() error { return g.Put(text('b')) },
+		"change": func() error { return f.Change(func([]byte) ([]byte, error) { return text('b'), nil }) },
+	} {
+		if err := act(); !errors.Is(err, ErrForm) || !strings.Contains(err.Error(), "remove it and f.bak") {
+			t.Errorf("%s: %v, want ErrForm and what to do", what, err)
+		}
+	}
+	if got := read(t, "f"); got != later {
+		t.Errorf("it holds %q now, want it as it was", got)
+	}
+	if got := read(t, "f.bak"); got != string(text('a')) {
+		t.Errorf("its backup has %d bytes, want it as it was", len(got))
+	}
+}
+
 func TestWhatIsNotOurOwnFileIsNotReadAndNotReplaced(t *testing.T) {
 	for name, make := range map[string]func() error{
 		"link":      func() error { return errors.Join(os.WriteFile("to", text('a'), 0o600), os.Symlink("to", "f")) },

@@ -109,7 +109,7 @@ func (s *Store) save(l *live, one *Session) error {
 	if err := durable.MkdirAll(s.Dir(one.ID)); err != nil {
 		return fmt.Errorf("keep session %s: %w", one.ID, err)
 	}
-	if err = l.file.Put(b); errors.Is(err, durable.ErrDamaged) {
+	if err = l.file.Put(b); errors.Is(err, durable.ErrDamaged) || errors.Is(err, durable.ErrForm) {
 		err = errors.Join(l.file.Remove(), l.file.Put(b))
 	}
 	if err != nil {

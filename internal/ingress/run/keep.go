@@ -104,7 +104,7 @@ func (d *Door) start(ctx context.Context, one session.Session, lay layout.Layout
 	link, ran, err := d.begin(ctx, k, lay, env, how)
 	if link == nil {
 		d.runs.drop(one.ID)
-		_ = recordOf(k.folder).Remove()
+		_ = recordOf(k.folder, nil).Remove()
 		d.Host.Ended(one.ID)
 		return ran, err
 	}
@@ -313,7 +313,7 @@ func (d *Door) Adopt() {
 			os.RemoveAll(folder)
 			continue
 		}
-		b, err := recordOf(folder).Read() // one that is missing is put back from its backup first
+		b, err := recordOf(folder, d.note).Read() // one that is missing is put back from its backup first
 		review.Sweep(folder, recordFile)
 		if b != nil || err != nil {
 			all.Go(func() { d.adopt(folder) })
@@ -327,6 +327,8 @@ func (d *Door) Adopt() {
 	}
 }
 
+func (d *Door) note(text string) { d.Log("%s", text) }
+
 func (d *Door) adopt(folder string) {
 	id := filepath.Base(folder)
 	one, err := d.Sessions.Recall(id)
@@ -335,7 +337,7 @@ func (d *Door) adopt(folder string) {
 		return
 	}
 	k := &kept{one: one, folder: folder, done: make(chan struct{})}
-	if k.rec, err = readRecord(folder); err != nil {
+	if k.rec, err = readRecord(recordOf(folder, d.note)); err != nil {
 		k.fault = err.Error()
 		d.runs.put(k)
 		return

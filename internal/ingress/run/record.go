@@ -33,9 +33,10 @@ type record struct {
 	Receipt []string           // lines for a person
 }
 
-// recordOf is the file of a session's record, in the session's own folder.
-func recordOf(folder string) *durable.File {
-	return &durable.File{Path: filepath.Join(folder, recordFile), Max: 16 << 20, Check: func(b []byte) error { _, err := parseRecord(b); return err }}
+// recordOf is the file of a session's record, in the session's own folder; told
+// hears where its backup had to be taken, nil is nobody.
+func recordOf(folder string, told func(note string)) *durable.File {
+	return &durable.File{Path: filepath.Join(folder, recordFile), Max: 16 << 20, Told: told, Check: func(b []byte) error { _, err := parseRecord(b); return err }}
 }
 
 // save writes the record whole.
@@ -44,12 +45,12 @@ func (r *record) save(folder string) error {
 	if err != nil {
 		return err
 	}
-	return recordOf(folder).Put(b)
+	return recordOf(folder, nil).Put(b)
 }
 
 // readRecord reads a record back.
-func readRecord(folder string) (record, error) {
-	b, err := recordOf(folder).Read()
+func readRecord(f *durable.File) (record, error) {
+	b, err := f.Read()
 	if err != nil {
 		return record{}, err
 	}

@@ -50,7 +50,7 @@ func (d *Door) runInView(ctx context.Context, one session.Session, r wire.Run, r
 		ran.Receipt = slices.Concat(ran.Receipt, notes, lines)
 	}
 	if ran.Review = stays; !stays {
-		_ = recordOf(k.folder).Remove()
+		_ = recordOf(k.folder, nil).Remove()
 		return ran, runErr
 	}
 	return ran, errors.Join(runErr, d.runs.ended(k, ran.Code, d.Now(), ran.Receipt))

@@ -270,7 +270,7 @@ func (d *Door) Resume(ctx context.Context, r wire.Resume, started func(wire.Star
 	if ready := d.Wall.Ready(ctx); !ready.Usable() {
 		return wire.Ran{}, fmt.Errorf("%w: the sandbox does not hold on this machine (%s); nothing was started: %s", reeve.ErrBoundary, ready.Engine, ready.Fix)
 	}
-	rec, err := readRecord(k.folder) // as it is on the disk: what is resumed is what was kept
+	rec, err := readRecord(recordOf(k.folder, d.note)) // as it is on the disk: what is resumed is what was kept
 	if err != nil {
 		return wire.Ran{}, fmt.Errorf("%w: session %s is not resumed: %v", reeve.ErrBoundary, k.one.ID, err)
 	}
