@@ -137,7 +137,8 @@ jail/ssh         exec       : late reeve permit jail jail/tree jail/gitconf jail
 jail/probe       net exec   : reeve cache permit jail
 jail/group       exec part  : reeve jail jail/tree
 jail/host        exec       : reeve permit jail jail/group jail/viewed
-jail/keeper      exec       : reeve permit jail jail/pty attach durable localsock redact redact/timely scroll
+jail/held        part       : localsock
+jail/keeper      exec       : reeve permit jail jail/held jail/pty attach durable localsock redact redact/timely scroll
 jail/jailtest    net exec test : reeve permit jail jail/plant jail/probe jail/pty
 
 tool/patch       pure part  :

@@ -22,6 +22,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/bwrap"
+	"github.com/reeve-gate/reeve/internal/jail/held"
 	"github.com/reeve-gate/reeve/internal/jail/native"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/permit"
@@ -247,9 +248,9 @@ func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
 		if !strings.Contains(late.seen, "one") {
 			t.Errorf("a late terminal begins with %q, want what was shown before too", late.seen)
 		}
-		keeper, err := hold(l.Keeper().PID)
+		keeper, err := held.Take(l.Keeper().PID)
 		must(t, err)
-		defer keeper.close()
+		defer keeper.Close()
 		must(t, late.conn.Send(attach.Input, []byte("go\n")))
 		if a, b := first.end(), late.end(); a.Code != 7 || b.Code != 7 {
 			t.Errorf("the terminals were told %d and %d, want 7", a.Code, b.Code)
@@ -260,7 +261,7 @@ func TestASessionOutlivesItsDaemonAndIsLinkedAgain(t *testing.T) {
 		if end, err := ReadEnd(s.folder); err != nil || end.Code != 7 {
 			t.Errorf("kept %+v, %v; want 7", end, err)
 		}
-		if !keeper.ended(10 * time.Second) {
+		if !keeper.Ended(10 * time.Second) {
 			t.Error("the keeper lives on after its program")
 		}
 		if _, err := Connect(s.place(), nil); !errors.Is(err, os.ErrNotExist) {
@@ -282,10 +283,10 @@ func TestAKilledKeeperLeavesNothingBehind(t *testing.T) {
 			t.Errorf("the link ended with %v, want %v", err, ErrLost)
 		}
 		for _, h := range inside {
-			if !h.ended(10 * time.Second) {
+			if !h.Ended(10 * time.Second) {
 				t.Error("a process of the session lives on without its keeper")
 			}
-			h.close()
+			h.Close()
 		}
 		if _, err := ReadEnd(s.folder); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("an end is told of a session that was cut off: %v", err)
@@ -294,21 +295,21 @@ func TestAKilledKeeperLeavesNothingBehind(t *testing.T) {
 }
 
 // processes holds the n whose command line begins with what, once they run.
-func processes(t *testing.T, what string, n int) (all []held) {
+func processes(t *testing.T, what string, n int) (all []held.Process) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
 		if all = look(t, what); len(all) >= n {
 			return all
 		}
 		for _, h := range all {
-			h.close()
+			h.Close()
 		}
 	}
 	t.Fatalf("no %d processes %q run", n, what)
 	return nil
 }
 
-func look(t *testing.T, what string) (all []held) {
+func look(t *testing.T, what string) (all []held.Process) {
 	names, err := os.ReadDir("/proc")
 	must(t, err)
 	for _, n := range names {
@@ -318,7 +319,7 @@ func look(t *testing.T, what string) (all []held) {
 		}
 		line, _ := os.ReadFile("/proc/" + n.Name() + "/cmdline")
 		if strings.HasPrefix(string(line), what) {
-			if h, err := hold(pid); err == nil {
+			if h, err := held.Take(pid); err == nil {
 				all = append(all, h)
 			}
 		}
@@ -348,10 +349,10 @@ func TestStoppingEndsTheWholeTree(t *testing.T) {
 			t.Errorf("a program that does not obey was killed after %s, want %s at least", took, jail.StopGrace)
 		}
 		for _, h := range left {
-			if !h.ended(0) {
+			if !h.Ended(0) {
 				t.Error("a process that does not obey lives on")
 			}
-			h.close()
+			h.Close()
 		}
 	})
 }
@@ -610,9 +611,9 @@ func TestAKeeperWhoseDaemonIsGoneBeforeTheWordStartsNothing(t *testing.T) {
 	must(t, err)
 	cmd, err := s.start.process(far)
 	must(t, err)
-	h, err := hold(cmd.Process.Pid)
+	h, err := held.Take(cmd.Process.Pid)
 	must(t, err)
-	defer h.close()
+	defer h.Close()
 	p, err := jail.ProfileNamed("agent")
 	must(t, err)
 	plan, err := p.Plan(jail.Place{Workspace: filepath.Join(s.root, "ws"), Home: filepath.Join(s.root, "home"), State: []string{filepath.Join(s.root, "state")},
@@ -627,9 +628,9 @@ func TestAKeeperWhoseDaemonIsGoneBeforeTheWordStartsNothing(t *testing.T) {
 		t.Errorf("ready with %+v, noted %+v, %v", ready, where, err)
 	}
 	near.Close()
-	if !h.ended(10 * time.Second) {
+	if !h.Ended(10 * time.Second) {
 		t.Error("it waits on")
-		h.kill()
+		h.Kill()
 	}
 	if _, err := os.Stat(filepath.Join(s.root, "ws", "ran")); err == nil {
 		t.Error("the program was started all the same")

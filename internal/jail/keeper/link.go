@@ -12,6 +12,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/held"
 	"github.com/reeve-gate/reeve/internal/localsock"
 )
 
@@ -28,10 +29,10 @@ var (
 // daemon. It is safe for concurrent use.
 type Link struct {
 	place  Place
-	keeper held
-	pid    int   // the wall's process
-	root   *held // what the boundary ends with: process number one inside, or else the leader of its group
-	group  bool  // it is the latter
+	keeper held.Process
+	pid    int           // the wall's process
+	root   *held.Process // what the boundary ends with: process number one inside, or else the leader of its group
+	group  bool          // it is the latter
 
 	hook, proxy, screen *os.File
 	done                chan struct{} // closed when it has ended or was let go
@@ -57,23 +58,26 @@ func Connect(p Place, m *Masks) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer h.close()
 	if p.Proto != proto {
+		h.Close()
 		return nil, fmt.Errorf("the session's keeper speaks version %d, this daemon %d: reeve sessions stop ends it", p.Proto, proto)
 	}
 	conn, err := dial(p, p.Keeper, request{Proto: proto, Do: "link"})
+	var l *Link
 	if err == nil {
-		var l *Link
-		if l, err = greeted(conn, p.Keeper.PID, p, askFor); err == nil {
-			if err = m.add(l, 0); err == nil || l.Over() {
-				return l, nil
-			}
-			l.Release()
+		l, err = greeted(conn, h, p, askFor)
+	}
+	if err != nil {
+		if h.Ended(tellFor) { // it was about to end
+			err = p.gone()
 		}
+		h.Close()
+		return nil, err
 	}
-	if h.ended(tellFor) { // it was about to end
-		err = p.gone()
+	if err = m.add(l, 0); err == nil || l.ending() {
+		return l, nil
 	}
+	l.Release()
 	return nil, err
 }
 
@@ -82,14 +86,14 @@ func (p Place) gone() error {
 }
 
 // hold takes a handle of the keeper itself.
-func (p Place) hold() (held, error) {
-	h, err := hold(p.Keeper.PID)
-	if err == nil && h.who != p.Keeper {
-		h.close()
+func (p Place) hold() (held.Process, error) {
+	h, err := held.Take(p.Keeper.PID)
+	if err == nil && h.Who != p.Keeper {
+		h.Close()
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return held{}, p.gone()
+		return held.Process{}, p.gone()
 	}
 	return h, nil
 }
@@ -101,9 +105,9 @@ func Kill(p Place) error {
 	if err != nil {
 		return nil
 	}
-	defer h.close()
-	h.kill()
-	if !h.ended(drainFor) {
+	defer h.Close()
+	h.Kill()
+	if !h.Ended(drainFor) {
 		return fmt.Errorf("end the session's keeper: process %d does not end", p.Keeper.PID)
 	}
 	return nil
@@ -130,7 +134,7 @@ func dial(p Place, who localsock.Process, req request) (*localsock.Conn, error) 
 
 // greeted reads a keeper's first word and makes the link of it. conn is the
 // link's from here on.
-func greeted(conn *localsock.Conn, pid int, p Place, within time.Duration) (*Link, error) {
+func greeted(conn *localsock.Conn, keeper held.Process, p Place, within time.Duration) (*Link, error) {
 	fail := func(err error) (*Link, error) {
 		conn.Close()
 		return nil, err
@@ -149,7 +153,7 @@ func greeted(conn *localsock.Conn, pid int, p Place, within time.Duration) (*Lin
 		closeAll(files)
 		return fail(fmt.Errorf("the session's keeper speaks version %d, this daemon %d; stop the session with the program that started it", hi.Proto, proto))
 	}
-	l := &Link{place: p, pid: hi.PID, conn: conn, news: hi.News, answers: map[int]chan bool{}, done: make(chan struct{})}
+	l := &Link{place: p, pid: hi.PID, keeper: keeper, conn: conn, news: hi.News, answers: map[int]chan bool{}, done: make(chan struct{})}
 	for i, name := range hi.Files {
 		switch name {
 		case "hook":
@@ -162,15 +166,11 @@ func greeted(conn *localsock.Conn, pid int, p Place, within time.Duration) (*Lin
 			files[i].Close()
 		}
 	}
-	if l.keeper, err = hold(pid); err != nil {
-		closeAll(files)
-		return fail(fmt.Errorf("hold the session's keeper: %w", err))
-	}
 	root := hi.Root
 	if l.group = root == 0; l.group {
 		root = hi.PID
 	}
-	if h, err := hold(root); err == nil {
+	if h, err := held.Take(root); err == nil {
 		l.root = &h
 	}
 	conn.SetDeadline(time.Time{})
@@ -179,7 +179,7 @@ func greeted(conn *localsock.Conn, pid int, p Place, within time.Duration) (*Lin
 }
 
 // Keeper names the keeper's process, for a later [Connect].
-func (l *Link) Keeper() localsock.Process { return l.keeper.who }
+func (l *Link) Keeper() localsock.Process { return l.keeper.Who }
 
 // PID is the host's number of the ancestor of the tree.
 func (l *Link) PID() int { return l.pid }
@@ -197,6 +197,16 @@ func (l *Link) Over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
+}
+
+// ending reports whether it is over, or is so in a moment.
+func (l *Link) ending() bool {
+	select {
+	case <-l.done:
+		return true
+	case <-time.After(tellFor):
+		return false
+	}
 }
 
 // file gives a second handle of one of the link's files.
@@ -238,7 +248,7 @@ func (l *Link) Attach(size attach.Size) (*os.File, error) {
 func (l *Link) Follow() (*os.File, error) { return l.open(request{Proto: proto, Do: "follow"}) }
 
 func (l *Link) open(req request) (*os.File, error) {
-	conn, err := dial(l.place, l.keeper.who, req)
+	conn, err := dial(l.place, l.keeper.Who, req)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +306,7 @@ func (l *Link) kill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
-		l.keeper.kill()
+		l.keeper.Kill()
 	}
 }
 
@@ -393,12 +403,12 @@ func (l *Link) hear() error {
 // relink links anew where the keeper lives: it closes a link that did not take
 // its news in time.
 func (l *Link) relink(cause error) error {
-	if l.keeper.ended(0) {
+	if l.keeper.Ended(0) {
 		return cause
 	}
-	conn, err := dial(l.place, l.keeper.who, request{Proto: proto, Do: "link"})
+	conn, err := dial(l.place, l.keeper.Who, request{Proto: proto, Do: "link"})
 	if err != nil {
-		l.keeper.ended(tellFor) // it is ending, most likely
+		l.keeper.Ended(tellFor) // it is ending, most likely
 		return err
 	}
 	conn.SetDeadline(time.Now().Add(askFor))
@@ -407,7 +417,7 @@ func (l *Link) relink(cause error) error {
 	closeAll(files) // the sockets are here already
 	if err != nil {
 		conn.Close()
-		l.keeper.ended(tellFor)
+		l.keeper.Ended(tellFor)
 		return err
 	}
 	conn.SetDeadline(time.Time{})
@@ -423,17 +433,17 @@ func (l *Link) relink(cause error) error {
 // lost settles a session whose keeper said nothing of its end: it may have
 // written it down all the same.
 func (l *Link) lost(cause error) {
-	if !l.keeper.ended(0) { // it can be reached no more, and nobody else can stop it
-		l.keeper.kill()
-		l.keeper.ended(tellFor)
+	if !l.keeper.Ended(0) { // it can be reached no more, and nobody else can stop it
+		l.keeper.Kill()
+		l.keeper.Ended(tellFor)
 	}
 	if l.root != nil {
 		// A boundary with a namespace of its own dies with its keeper anyway.
-		if pgid, err := syscall.Getpgid(l.root.who.PID); l.group && err == nil && pgid == l.root.who.PID && !l.root.ended(0) {
+		if pgid, err := syscall.Getpgid(l.root.Who.PID); l.group && err == nil && pgid == l.root.Who.PID && !l.root.Ended(0) {
 			syscall.Kill(-pgid, syscall.SIGKILL)
 		}
-		l.root.kill()
-		l.root.ended(drainFor)
+		l.root.Kill()
+		l.root.Ended(drainFor)
 	}
 	end, err := ReadEnd(l.place.Folder)
 	l.mu.Lock()
@@ -459,9 +469,9 @@ func (l *Link) finish() {
 	l.conn.Close()
 	closeAll([]*os.File{l.hook, l.proxy, l.screen})
 	l.hook, l.proxy, l.screen = nil, nil, nil
-	l.keeper.close()
+	l.keeper.Close()
 	if l.root != nil {
-		l.root.close()
+		l.root.Close()
 	}
 	l.closed = true
 }

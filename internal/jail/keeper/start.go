@@ -13,6 +13,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/attach"
 	"github.com/reeve-gate/reeve/internal/jail"
+	"github.com/reeve-gate/reeve/internal/jail/held"
 	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/permit"
 )
@@ -121,22 +122,32 @@ func (s *Starter) tell(near *localsock.Conn, pid int, digest [32]byte, plan jail
 	var ready word
 	files, err := receive(near, &ready)
 	closeAll(files)
-	if err == nil && ready.Do == doReady {
-		err = send(near, word{Do: doGo})
-	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the process that keeps the session did not get ready: %w (see %s in its folder)", err, logFile)
-	case ready.Fault != nil:
+	if err == nil && ready.Fault != nil {
 		return nil, ready.Fault.err()
 	}
-	link, err := greeted(near, pid, Place{Folder: s.Folder, Socket: s.Socket}, startLimit)
+	var keeper held.Process
+	if err == nil {
+		keeper, err = held.Take(pid) // it waits for the word, and may be gone soon after
+	}
 	if err != nil {
+		return nil, notReady(err)
+	}
+	if err := send(near, word{Do: doGo}); err != nil {
+		keeper.Close()
+		return nil, notReady(err)
+	}
+	link, err := greeted(near, keeper, Place{Folder: s.Folder, Socket: s.Socket}, startLimit)
+	if err != nil {
+		keeper.Close()
 		return nil, err
 	}
-	if err := s.Secrets.add(link, len(secrets)); err != nil && !link.Over() {
+	if err := s.Secrets.add(link, len(secrets)); err != nil && !link.ending() {
 		link.Stop(jail.StopGrace)
 		return nil, err
 	}
 	return link, nil
+}
+
+func notReady(err error) error {
+	return fmt.Errorf("the process that keeps the session did not get ready: %w (see %s in its folder)", err, logFile)
 }
