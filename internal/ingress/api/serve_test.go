@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -97,8 +98,17 @@ func descriptors() int {
 }
 
 // TestServingGoesOnWhenDescriptorsWereUsedUp: the control socket outlives a
-// moment without a descriptor.
+// moment without a descriptor. It runs in a process of its own, where no other test
+// opens or closes any.
 func TestServingGoesOnWhenDescriptorsWereUsedUp(t *testing.T) {
+	if os.Getenv("REEVE_TEST_ALONE") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=60s")
+		cmd.Env = append(os.Environ(), "REEVE_TEST_ALONE=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
 	path := serving(t, "")
 	before := descriptors()
 	c := dial(t, path)
