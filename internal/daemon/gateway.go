@@ -64,6 +64,7 @@ func newGateway(d *Daemon) (*gateway, error) {
 		Servers: g.book.Servers, Shelf: catalog.NewShelf(filepath.Join(d.opt.Paths.State, "mcp-offers"), d.cacheKey, d.note), Dial: g.dial,
 		Held:   func(s *servers.Server, k catalog.Kind, it catalog.Item) string { return g.judge.Held(s, k, it) },
 		Seen:   func(o *catalog.Offer) error { return g.judge.Seen(o, time.Now()) },
+		Hint:   func(s *servers.Server) string { return g.yard.Hint(s) },
 		Client: message.Object{message.OwnText("name", "reeve"), message.OwnText("version", d.opt.Build)}.Bytes(), Now: time.Now, Log: d.logf,
 	})
 	p := d.opt.Paths

@@ -31,6 +31,7 @@ type Options struct {
 	Dial    func(at Place, s servers.Server) upstream.Dialer
 	Held    func(s *servers.Server, k catalog.Kind, it catalog.Item) string // why a client may not see it; empty = it may
 	Seen    func(o *catalog.Offer) error                                    // a server has told what it offers
+	Hint    func(s *servers.Server) string                                  // what a person can do where it does not start; nil or empty = nothing
 	Client  []byte                                                          // who we are, to servers: an Implementation object
 	Now     func() time.Time
 	Log     func(format string, args ...any)
@@ -274,6 +275,12 @@ func (s *Session) open(ctx context.Context, one *ship) (*upstream.Conn, error) {
 		},
 	})
 	if err != nil {
+		if s.f.opt.Hint == nil {
+			return nil, err
+		}
+		if hint := s.f.opt.Hint(&one.conf); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
 		return nil, err
 	}
 	if err := s.fetch(ctx, one, c); err != nil {

@@ -171,6 +171,16 @@ func (y *Yard) program(s *servers.Server, env []string) (path string, show []str
 	return path, show, "", s.Args, err
 }
 
+// Hint says what a person can do where a server does not start, or "": what fetches
+// its package needs the network each time.
+func (y *Yard) Hint(s *servers.Server) string {
+	l := packages.Of(s.Command, s.Args)
+	if dir, _, err := y.Installed(s.Name); s.Command == "" || err != nil || dir != "" || l.Lockable() != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s fetches the package with each start, and may not reach its registry: reeve mcp pin %s fetches it once", s.Command, s.Name)
+}
+
 // journal keeps what a server prints beside its messages, masked, in one file
 // that begins anew when it is full (contract G23).
 func (y *Yard) journal(name string) func(string) {

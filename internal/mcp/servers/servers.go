@@ -282,6 +282,8 @@ func one(name string, v jsontext.Value) (s Server, notes []string, err error) {
 		return s, nil, fmt.Errorf("type is %q for a command; leave it out, or write stdio", w.Type)
 	case w.URL != "" && !address.MatchString(w.URL):
 		return s, nil, fmt.Errorf("url is %q; write an address such as https://example.com/mcp, or one with http of this machine", w.URL)
+	case signed.MatchString(w.URL):
+		return s, nil, errors.New("url holds a user or a password; put it into headers, as reeve://SERVICE/KEY")
 	case w.URL != "" && w.Type == "sse":
 		return s, nil, errors.New("type sse, the transport of 2024-11-05, is not spoken; ask for the server's streamable HTTP address")
 	case w.URL != "" && w.Type != "" && w.Type != "http" && w.Type != "streamable-http" && w.Type != "streamableHttp":
@@ -312,6 +314,7 @@ var (
 	variable = late.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	header   = late.New(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 	address  = late.New(`^(?i:https?://|\$\{)`)
+	signed   = late.New(`^(?i:https?)://[^/?#]*@`)
 )
 
 func guarded(v jsontext.Value, address bool) (Guard, error) {

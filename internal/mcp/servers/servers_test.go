@@ -55,6 +55,7 @@ func TestWhatIsNotMeantIsRefusedWithItsPlace(t *testing.T) {
 		"{\n \"mcpServers\": {,}}":                                                              "mcp.json:2:17",
 		`{"mcpServers": {"A B": {"command": "x"}}}`:                                             "no name of a server",
 		`{"mcpServers": {"a__b": {"command": "x"}}}`:                                            "no name of a server",
+		`{"mcpServers": {"a": {"url": "https://me:word@example.com/mcp"}}}`:                     `url holds a user or a password; put it into headers`,
 		`{"mcpServers": {"a": {"url": "ftp://x"}}}`:                                             `url is "ftp://x"; write an address`,
 		`{"mcpServers": {"a": {"command": 3}}}`:                                                 "server a: at /command there is a number, which does not belong there",
 		"{\n\"mcpServers\": {":                                                                  "mcp.json:2:16: the file ends before its JSON does",
