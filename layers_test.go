@@ -65,6 +65,7 @@ redact/visible   pure part  :
 redact/document  pure part  : redact/name redact/value redact/command redact/mark
 redact           pure       : reeve redact/name redact/shape redact/reason redact/sign redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
 redact/timely               : redact
+redact/writeback pure       : redact/mark personal
 
 personal         pure       :
 
@@ -113,7 +114,7 @@ vault/ref        pure part  : late
 vault                       : durable sqlite vault/ref
 vault/holder     part       : durable vault vault/ref
 vault/warden                : reeve localsock durable tool/secret vault vault/holder vault/ref wire
-kernel                      : reeve permit tool policy policy/look flow approval
+kernel                      : reeve permit tool policy policy/look flow approval redact/writeback
 
 jail/seccomp     part       : reeve
 jail/pty         part       : reeve

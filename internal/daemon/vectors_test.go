@@ -35,7 +35,8 @@ import (
 type vector struct {
 	name  string
 	rules string
-	conf  string // further settings
+	conf  string       // further settings
+	files []txtar.File // of the workspace
 	call  struct {
 		Tool    string            `json:"tool"`
 		Args    jsontext.Value    `json:"args"`
@@ -73,7 +74,11 @@ func readVector(t *testing.T, file string) *vector {
 		case "want.json":
 			err = json.Unmarshal(f.Data, &v.want, json.RejectUnknownMembers(true))
 		default:
-			err = errors.New("unknown part " + f.Name)
+			name, ok := strings.CutPrefix(f.Name, "w/")
+			if !ok {
+				err = errors.New("unknown part " + f.Name)
+			}
+			v.files = append(v.files, txtar.File{Name: name, Data: f.Data})
 		}
 		if err != nil {
 			t.Fatalf("%s: %s: %v", file, f.Name, err)
@@ -144,6 +149,9 @@ func newBench(t testing.TB, v *vector) *bench {
 	must(t, os.MkdirAll(filepath.Join(reeveHome, "config"), 0o700))
 	must(t, os.WriteFile(filepath.Join(b.ws, "README"), []byte("hello\n"), 0o644))
 	must(t, os.WriteFile(filepath.Join(b.ws, ".git", "config"), nil, 0o644))
+	for _, f := range v.files {
+		must(t, os.WriteFile(filepath.Join(b.ws, f.Name), f.Data, 0o644))
+	}
 	must(t, os.WriteFile(filepath.Join(reeveHome, "config", "policy.toml"), []byte(v.rules), 0o600))
 	mode := v.call.Mode
 	if mode == "dangerous" {
@@ -312,7 +320,7 @@ func (b *bench) codex() (wire.Decision, bool) {
 		}
 	case "write_file":
 		tool = "apply_patch"
-		args = map[string]any{"command": fmt.Sprintf("*** Begin Patch\n*** Add File: %s\n+%s\n*** End Patch\n", args["path"], args["content"])}
+		args = map[string]any{"command": fmt.Sprintf("*** Begin Patch\n*** Add File: %s\n+%s\n*** End Patch\n", args["path"], strings.ReplaceAll(strings.TrimSuffix(args["content"].(string), "\n"), "\n", "\n+"))}
 	}
 	d, a := b.event("codex", strings.TrimPrefix(tool, "claude:"), args)
 	return d, a.Exit == 0 && len(a.Stdout) == 0

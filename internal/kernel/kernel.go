@@ -65,6 +65,7 @@ type Disk interface {
 	RepoRuns(dir string) string // the repository setting that starts a program; "" = none
 	Holds(path string) string   // a place below path that the guards close, as far as it is there; "" = none
 	FoldsCase(workspace string) bool
+	Contents(path string) (string, bool) // what a regular file holds; false = there is none, or it cannot be read whole
 }
 
 // Broker reaches a person.

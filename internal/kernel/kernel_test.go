@@ -41,13 +41,15 @@ func TestNothingRunsWithoutARecord(t *testing.T) {
 }
 
 func TestAFaultInAnyPartDenies(t *testing.T) {
-	for _, at := range []string{"sessions", "check", "disk", "taint", "broker", "spend", "audit", "effects", "escalate"} {
+	for _, at := range []string{"sessions", "check", "disk", "taint", "broker", "spend", "audit", "effects", "escalate", "contents"} {
 		w := newKit(t, "")
 		w.session("s", reeve.ModeDefault, reeve.SandboxReady, "", map[bool]string{true: `ask = ["act"]`, false: `allow = ["act"]`}[at == "broker"])
 		w.answer = yes
 		w.panics = at
 		w.tools["act"].(*act).panics = at
-		d, r := w.k.Do(t.Context(), w.call("act", "write /w/a"))
+		call := w.call("act", "write /w/a")
+		call.Args = append(call.Args[:len(call.Args)-1], `,"text":"[REDACTED]"}`...)
+		d, r := w.k.Do(t.Context(), call)
 		if d.Verdict != reeve.Deny || r.Status == reeve.StatusSuccess || len(w.moved) != 0 {
 			t.Errorf("panic in %s: %s, %+v, %d moves", at, d.Verdict, r, len(w.moved))
 		}

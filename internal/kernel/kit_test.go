@@ -82,6 +82,20 @@ func (a *act) Effects(raw []byte, at tool.Place) ([]reeve.Effect, error) {
 	return out, nil
 }
 
+// Texts puts the text into each file that is written.
+func (a *act) Texts(raw []byte, _ tool.Place) (all []tool.Text) {
+	var args actArgs
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return nil
+	}
+	for _, do := range args.Do {
+		if path, ok := strings.CutPrefix(do, "write "); ok {
+			all = append(all, tool.Text{Path: path, New: args.Text, Whole: true})
+		}
+	}
+	return all
+}
+
 func (a *act) Escalate([]byte, tool.Place) string {
 	if a.panics == "escalate" {
 		panic("planned")
@@ -135,6 +149,7 @@ type kit struct {
 	checkErr  error
 	panics    string
 	ids       int
+	files     map[string]string
 }
 
 func newKit(t *testing.T, rules string, change ...func(*Config)) *kit {
@@ -220,6 +235,12 @@ func (w *kit) Facts(ws, path string) reeve.PathFacts {
 func (w *kit) RepoRuns(string) string { return "" }
 func (w *kit) Holds(string) string    { return "" }
 func (w *kit) FoldsCase(string) bool  { return false }
+
+func (w *kit) Contents(path string) (string, bool) {
+	w.maybePanic("contents")
+	text, ok := w.files[path]
+	return text, ok
+}
 
 func (w *kit) Ask(ctx context.Context, q approval.Question) approval.Answer {
 	w.maybePanic("broker")

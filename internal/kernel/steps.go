@@ -133,6 +133,9 @@ func (k *Kernel) guard(ctx context.Context, c *call) {
 			return
 		}
 	}
+	if why := k.unmasks(c); why != "" {
+		c.deny(reeve.StepGuard, "masked values", why)
+	}
 }
 
 // forbidden says which guard an effect runs into, or "".

@@ -1,7 +1,9 @@
 package safepath
 
 import (
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -71,6 +73,28 @@ func (d *Disk) RepoRuns(dir string) string {
 func (d *Disk) FoldsCase(workspace string) bool {
 	r, err := d.resolver(workspace)
 	return err == nil && r.folds()
+}
+
+// maxText is how large a file may be whose text is looked at.
+const maxText = 16 << 20
+
+// Contents is what the regular file at path holds. There is none where the path
+// is no such file, is larger than 16 MiB, or cannot be read.
+func (d *Disk) Contents(path string) (string, bool) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // to open a device may do something
+		return "", false
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxText {
+		return "", false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	return string(b), err == nil && len(b) <= maxText
 }
 
 func (d *Disk) resolver(workspace string) (*Resolver, error) {

@@ -64,6 +64,21 @@ type Escalator interface {
 	Escalate(args []byte, at Place) (reason string)
 }
 
+// Author is a tool whose arguments hold text for files.
+type Author interface {
+	// Texts are what a call would put into which files, as far as its arguments
+	// say; args are those that Effects took.
+	Texts(args []byte, at Place) []Text
+}
+
+// Text is what a call would put into one file.
+type Text struct {
+	Path  string // absolute and clean, as in the effects
+	New   string
+	Old   string // what New replaces there, as the caller has it
+	Whole bool   // New replaces all that the file holds
+}
+
 // Barred is a tool that may be out of use: a non-empty reason refuses every
 // call of it, which no rule and no person's yes to a call lifts.
 type Barred interface {

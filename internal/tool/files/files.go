@@ -73,6 +73,7 @@ func Tools(disk Disk) []tool.Tool {
 type act[A any] struct {
 	spec    tool.Spec
 	effects func(a A, at tool.Place) ([]reeve.Effect, error)
+	texts   func(a A, at tool.Place) []tool.Text // for files; nil = it brings none
 	run     func(ctx context.Context, w *workspace, a A) (reeve.Result, error)
 }
 
@@ -96,6 +97,25 @@ func (h hand[A]) Effects(args []byte, at tool.Place) ([]reeve.Effect, error) {
 		return nil, err
 	}
 	return h.effects(a, at)
+}
+
+// Texts are what the call would put into which files.
+func (h hand[A]) Texts(args []byte, at tool.Place) []tool.Text {
+	a, err := decode[A](args)
+	if err != nil || h.texts == nil {
+		return nil
+	}
+	return h.texts(a, at)
+}
+
+// textFor is what a call would put into the one file at path.
+func textFor(path string, at tool.Place, t tool.Text) []tool.Text {
+	p, err := locate(path, at)
+	if err != nil {
+		return nil
+	}
+	t.Path = p.abs
+	return []tool.Text{t}
 }
 
 // Run acts.

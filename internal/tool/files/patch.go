@@ -47,6 +47,17 @@ var applyPatch = act[patchArgs]{
 		}
 		return effects, nil
 	},
+	texts: func(a patchArgs, at tool.Place) (all []tool.Text) {
+		p, err := patch.Parse(a.Patch)
+		if err != nil {
+			return nil
+		}
+		for _, f := range p {
+			was, is := f.Sides()
+			all = append(all, textFor(f.Path, at, tool.Text{New: is, Old: was})...)
+		}
+		return all
+	},
 	run: func(_ context.Context, w *workspace, a patchArgs) (reeve.Result, error) {
 		p, err := patch.Parse(a.Patch)
 		if err != nil {

@@ -27,6 +27,9 @@ var writeFile = act[writeArgs]{
 	effects: func(a writeArgs, at tool.Place) ([]reeve.Effect, error) {
 		return onPath(reeve.EffectWrite, false)(pathArg{a.Path}, at)
 	},
+	texts: func(a writeArgs, at tool.Place) []tool.Text {
+		return textFor(a.Path, at, tool.Text{New: a.Content, Whole: true})
+	},
 	run: func(_ context.Context, w *workspace, a writeArgs) (reeve.Result, error) {
 		p, err := w.locate(a.Path)
 		if err != nil {
@@ -69,6 +72,9 @@ var editFile = act[editArgs]{
 			effects[0].Exists = true
 		}
 		return effects, err
+	},
+	texts: func(a editArgs, at tool.Place) []tool.Text {
+		return textFor(a.Path, at, tool.Text{New: a.New, Old: a.Old})
 	},
 	run: runEdit,
 }

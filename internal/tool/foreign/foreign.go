@@ -45,7 +45,7 @@ type described struct {
 	spec tool.Spec
 }
 
-var _ tool.Tool = described{}
+var _ tool.Author = described{}
 
 func (d described) Spec() tool.Spec { return d.spec }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,6 +230,36 @@ func TestForeignNamesDoNotClashAndKeepTheirClass(t *testing.T) {
 		}
 		if s.Tier == reeve.TierDenied || s.Source != "foreign:"+client {
 			t.Errorf("%s: %+v", s.Name, s)
+		}
+	}
+}
+
+func TestWhatAWriterBringsIsNamedByFile(t *testing.T) {
+	for _, tt := range []struct {
+		tool, args string
+		want       []tool.Text
+	}{
+		{"claude:write", `{"file_path":"a","content":"x"}`, []tool.Text{{Path: "/w/a", New: "x", Whole: true}}},
+		{"claude:edit", `{"file_path":"/w/a","old_string":"x","new_string":"y"}`, []tool.Text{{Path: "/w/a", New: "y", Old: "x"}}},
+		{"claude:multiedit", `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"","new_string":"z"}]}`,
+			[]tool.Text{{Path: "/w/a", New: "y", Old: "x"}, {Path: "/w/a", New: "z"}}},
+		{"claude:notebookedit", `{"notebook_path":"a.ipynb","new_source":"x"}`, []tool.Text{{Path: "/w/a.ipynb", New: "x"}}},
+		{"codex:apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n y\n-z\n+u\n*** End Patch"}`,
+			[]tool.Text{{Path: "/w/a", New: "+x\n"}, {Path: "/w/b", New: "@@\n y\n+u\n", Old: " y\nz\n"}}},
+		{"claude:read", `{"file_path":"a"}`, nil},
+	} {
+		found, ok := Find(tt.tool)
+		if !ok {
+			t.Fatalf("no tool %s", tt.tool)
+		}
+		var got []tool.Text
+		for _, text := range found.(tool.Author).Texts([]byte(tt.args), tool.Place{Workspace: "/w", Dir: "/w"}) {
+			if text.New != "" {
+				got = append(got, text)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.tool, got, tt.want)
 		}
 	}
 }

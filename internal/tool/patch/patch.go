@@ -39,6 +39,15 @@ type File struct {
 	hunks  []hunk
 }
 
+// Sides are the lines that the patch has of the file, before and after.
+func (f *File) Sides() (was, is string) {
+	for _, h := range f.hunks {
+		was += strings.Join(h.old, "")
+		is += strings.Join(h.new, "")
+	}
+	return was, is
+}
+
 // hunk is one change: the lines that must be there and those that replace them.
 type hunk struct {
 	at       int // line of the old text that the hunk begins with, from 1
