@@ -463,6 +463,11 @@ func (v *Vault) value(r *row) ([]byte, error) {
 	return value, nil
 }
 
+// Own is the service under which Reeve keeps what is its own, such as the key
+// that signs the record: no name that a person may give begins with a dot (package
+// ref), it is not listed, and no copy carries it.
+const Own = ".reeve"
+
 // List tells what there is, by name. It needs no key; of a locked vault nothing
 // is proven.
 func (v *Vault) List() (all []Entry, err error) {
@@ -475,6 +480,9 @@ func (v *Vault) List() (all []Entry, err error) {
 	}
 	err = v.conn.Query(context.Background(), "SELECT "+rowColumns+" FROM secret ORDER BY service, key", nil, func(c []driver.Value) error {
 		r := readRow(c)
+		if r.name.Service == Own {
+			return nil
+		}
 		at, err := time.Parse(time.RFC3339, r.created)
 		if err != nil {
 			return damaged("the time of %s cannot be read", r.name)
@@ -485,7 +493,7 @@ func (v *Vault) List() (all []Entry, err error) {
 	return all, of(err, "list the vault")
 }
 
-// Values calls f with each value, which is wiped afterwards.
+// Values calls f with each value but Reeve's own, which is wiped afterwards.
 func (v *Vault) Values(f func(n ref.Name, value []byte) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -509,6 +517,9 @@ func (v *Vault) Values(f func(n ref.Name, value []byte) error) error {
 		r := &all[i]
 		if r.digest() != v.rows[r.name] {
 			return damaged("the row of %s is not the one that was written", r.name)
+		}
+		if r.name.Service == Own {
+			continue
 		}
 		value, err := v.value(r)
 		if err != nil {

@@ -24,12 +24,13 @@ import (
 )
 
 // Warden keeps one vault. It is safe for concurrent use. Every field but
-// Keychain is required.
+// Keychain and Opened is required.
 type Warden struct {
 	Options  vault.Options
 	Own      []string                           // directories that no key file stands in
 	Keychain *holder.Keychain                   // nil = the system's
 	Mask     func(values ...string) (short int) // masks values from now on; says how many are too short for it
+	Opened   func()                             // told when a person has opened or made the vault; nil = nobody
 
 	mu   sync.Mutex // guards what follows
 	v    *vault.Vault
@@ -191,7 +192,14 @@ func (w *Warden) Unlock(ctx context.Context, passphrase []byte, acceptOlder bool
 		return err
 	}
 	w.shut = false
+	w.opening()
 	return nil
+}
+
+func (w *Warden) opening() {
+	if w.Opened != nil {
+		w.Opened()
+	}
 }
 
 // Lock forgets the key, until a person unlocks.
@@ -218,6 +226,7 @@ func (w *Warden) Init(ctx context.Context, kind, path string, passphrase []byte)
 	v, err := vault.Create(ctx, w.Options, h)
 	if err == nil {
 		w.v, w.shut = v, false
+		w.opening()
 	}
 	return err
 }
