@@ -104,7 +104,8 @@ approval                    : reeve
 wire                        : reeve approval
 session                     : reeve durable flow
 audit/chain      part       : reeve durable sqlite
-audit                       : reeve durable audit/chain
+audit/seal       part       : audit/chain durable
+audit                       : reeve durable audit/chain audit/seal
 audit/otlp       part       : reeve audit/chain
 audit/export     part       : reeve audit audit/chain audit/otlp
 audit/tally      part       : reeve audit
@@ -114,6 +115,8 @@ vault/ref        pure part  : late
 vault                       : durable sqlite vault/ref
 vault/holder     part       : durable vault vault/ref
 vault/warden                : reeve localsock durable tool/secret vault vault/holder vault/ref wire
+audit/notary                : reeve audit audit/chain audit/seal durable tool/record vault vault/ref wire
+audit/publish    net        : audit/seal durable netguard
 kernel                      : reeve permit tool policy policy/look flow approval redact/writeback
 
 jail/seccomp     part       : reeve
@@ -150,6 +153,7 @@ tool/takeover    part       : reeve tool
 tool/shell                  : reeve tool jail shellread
 tool/git                    : reeve tool jail safepath safepath/repo
 tool/roster                 : reeve tool
+tool/record                 : reeve tool
 tool/foreign                : late reeve tool shellread
 tool/secret                 : reeve tool
 tool/server                 : reeve tool
@@ -199,7 +203,7 @@ ingress/mcp                 : reeve approval mcp/catalog mcp/fleet mcp/message m
 ingress/install  part        : late reeve durable jsonc ingress/codex
 ingress/roster              : reeve config durable jsonc redact vault/ref wire mcp/clients mcp/packages mcp/servers ingress/install ingress/cmdline
 ingress/cell     part       : redact
-ingress/record              : reeve durable config personal audit audit/chain audit/export audit/metrics audit/tally ingress/cell ingress/cmdline
+ingress/record              : reeve durable config personal audit audit/chain audit/export audit/metrics audit/seal audit/tally ingress/cell ingress/cmdline wire
 ingress/secrets             : late reeve jail/environ redact vault/ref wire ingress/cmdline
 
 boundary                    : reeve cache config durable ingress/layout jail jail/bwrap jail/keeper jail/landlock jail/native jail/probe jail/seatbelt policy/layers session

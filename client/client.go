@@ -515,6 +515,12 @@ func (c *Client) Servers(ctx context.Context, w wire.Servers) (t wire.Told, err 
 	return t, c.call(ctx, true, wire.MethodServers, w, &t, nil)
 }
 
+// Record does something with the record itself. Only for status no daemon is
+// started.
+func (c *Client) Record(ctx context.Context, w wire.Record) (r wire.Recorded, err error) {
+	return r, c.call(ctx, w.Do != "status", wire.MethodRecord, w, &r, nil)
+}
+
 // Vault does something with the vault. in is a secret that goes along, which
 // stays the caller's; with out what is shown comes back, to be wiped.
 func (c *Client) Vault(ctx context.Context, w wire.Vault, in []byte, out bool) (v wire.Vaulted, shown []byte, err error) {

@@ -273,6 +273,87 @@ func TestAuditVerifyNamesTheRowAndResealGoesOn(t *testing.T) {
 	}
 }
 
+// TestAuditSignsPrunesAndVerifies: the commands, as a person types them, over a
+// vault whose key stands in a file.
+func TestAuditSignsPrunesAndVerifies(t *testing.T) {
+	var calls []reeve.Record
+	for n := range 20 { // one a day, the last of them yesterday
+		r := auditRecord(n)
+		r.Time = time.Now().Add(time.Duration(n-21)*24*time.Hour + time.Hour)
+		calls = append(calls, r)
+	}
+	env, _, _, _ := auditEnv(t, calls...)
+	home := env.Dir
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := func(argv0, line string) *exec.Cmd {
+		cmd := exec.Command("/bin/sh", "-c", `bin=$1; shift; "$bin" `+line+`; exit $?`, "sh", bin)
+		cmd.Args[0] = argv0
+		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "REEVE_HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		return cmd
+	}
+	run := func(line string, want int, says ...string) string {
+		t.Helper()
+		cmd := command("sh", line)
+		b, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Fatalf("reeve %s: exit %d, want %d: %s", line, code, want, b)
+		}
+		for _, s := range says {
+			if !strings.Contains(string(b), s) {
+				t.Errorf("reeve %s says %q, want %q", line, b, s)
+			}
+		}
+		return string(b)
+	}
+	t.Cleanup(func() { command("sh", "down").Run() })
+	run("audit verify", 0, "good: 20 rows", "not signed: there is no vault", "reeve vault init")
+	run("audit checkpoint", 1, "reeve vault init")
+	if err := new(api.Governed).Person(localsock.Peer{UID: os.Getuid(), PID: os.Getpid()}, api.Clients()); err != nil {
+		t.Skipf("no person runs this test: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(home, "kept"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run("vault init --key-file "+filepath.Join(home, "kept", "key"), 0)
+	signed := run("audit checkpoint 2>/dev/null", 0, "\n\n— reeve/")
+	key := strings.TrimSpace(run("audit checkpoint --key", 0, "reeve/"))
+	run("status", 0, "signed     up to row ", "by reeve/")
+	run("audit verify", 0, "good: ", "the vault confirms the key")
+	run("audit verify --json", 0, `"confirmed_by":"vault"`, `"good":true`)
+	run("audit verify --key "+key, 0, "the key is the one that was given")
+	run("audit verify --key reeve/x+00000000+AAAA", 2, "no verifier key")
+	first := filepath.Join(home, "kept", "checkpoint")
+	if err := os.WriteFile(first, []byte(signed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("audit verify --against "+first, 0, "the vault confirms")
+	run("audit prune", 2, "--keep 90d")
+	run("audit prune --keep 1h", 2, "at least 1d")
+	run("audit prune --keep 90d", 0, "would go: no row")
+	run("audit prune --keep 10d --dry-run", 0, "would go: rows 1 to 11 (11 rows)")
+	run("audit prune --keep 10d", 3, "terminal")
+	run("audit verify", 0, "good: ")
+	for what, c := range map[string]struct{ argv0, typed, why string }{
+		"below an agent": {"claude", "prune\n", "started by an agent"},
+		"another word":   {"sh", "yes\n", "was not typed"},
+	} {
+		if shown, code := typing(t, command(c.argv0, "audit prune --keep 10d"), "Type prune to go on: ", c.typed); code != reeve.ExitDenied || !strings.Contains(shown, c.why) {
+			t.Errorf("prune, %s: exit %d: %s", what, code, shown)
+		}
+	}
+	if shown, code := typing(t, command("sh", "audit prune --keep 10d"), "Type prune to go on: ", "prune\n"); code != 0 || !strings.Contains(shown, "gone: rows 1 to 11 (11 rows)") {
+		t.Fatalf("prune: exit %d: %s", code, shown)
+	}
+	run("audit verify --against "+first, 0, "pruned: rows 1 to 11; a signed row tells of it", "the vault confirms")
+	run("audit ls --limit 0", 0, "reeve.audit.prune", `{"do":"prune","keep":"240h0m0s"}`)
+	run("down", 0)
+	run("audit verify", 0, "the vault confirms the key")
+	run("doctor || true", 0, "the record signed with a key of the vault")
+}
+
 func TestAuditOfNothingSaysSo(t *testing.T) {
 	home := t.TempDir()
 	var out, errs bytes.Buffer

@@ -103,8 +103,11 @@ func cmdStatus(env *cmdEnv, args []string) int {
 		printJSON(env.Stdout, s)
 		return reeve.ExitOK
 	}
-	fmt.Fprintf(env.Stdout, "daemon     %d, since %s\nsocket     %s\nsandbox    %s\naudit      %s\nsessions   %d\nquestions  %d\n",
-		s.PID, s.Started.Local().Format("2006-01-02 15:04:05"), s.Socket, s.Sandbox, s.Audit, s.Sessions, s.Questions)
+	fmt.Fprintf(env.Stdout, "daemon     %d, since %s\nsocket     %s\nsandbox    %s\naudit      %s\nsigned     %s\nsessions   %d\nquestions  %d\n",
+		s.PID, s.Started.Local().Format("2006-01-02 15:04:05"), s.Socket, s.Sandbox, s.Audit, redact.Visible(s.Signed), s.Sessions, s.Questions)
+	for _, p := range s.Published {
+		fmt.Fprintf(env.Stdout, "published  %s\n", redact.Visible(p))
+	}
 	if s.Telemetry != "" {
 		fmt.Fprintf(env.Stdout, "telemetry  %s\n", redact.Visible(s.Telemetry))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -93,6 +94,7 @@ func cmdDoctor(env *cmdEnv, args []string) int {
 	}
 	d.Mended, d.Files = mended, files
 	d.Promises = append(d.Promises, filesPromise(files))
+	d.Promises = append(d.Promises, recordPromise(env, paths))
 	if *asJSON {
 		printJSON(env.Stdout, d)
 	} else {
@@ -176,6 +178,23 @@ func diagnose(wall string, r jail.Readiness) diagnosis {
 		d.Promises = append(d.Promises, unprobed(wall)...)
 	}
 	return d
+}
+
+// recordPromise says whether the record is signed.
+func recordPromise(env *cmdEnv, paths config.Paths) promise {
+	p := promise{Name: "the record signed with a key of the vault", State: "missing"}
+	m, err := recall(env, paths)
+	switch {
+	case errors.Is(err, reeve.ErrNotFound):
+		p.Detail = "there is no vault to keep a key in; reeve vault init makes one, and the record is signed from then on"
+	case err != nil:
+		p.State, p.Detail = "partial", "nobody can say: "+err.Error()
+	case m == nil:
+		p.Detail = "nothing is signed yet; the daemon does it within a minute of the next call"
+	default:
+		p.State, p.Detail = "ready", fmt.Sprintf("%d rows, by %s", m.Size, m.Key)
+	}
+	return p
 }
 
 // vaultPromise says how the key of the vault is kept.

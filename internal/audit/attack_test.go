@@ -360,18 +360,18 @@ func TestResealKeepsTheBrokenRecordAndStartsANewOne(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	fill(t, dir, 0, 3)
-	if _, err := Reseal(ctx, dir, true, clock); err == nil || !strings.Contains(err.Error(), "nothing to reseal") {
+	if _, err := Reseal(ctx, dir, true, Known{}, clock); err == nil || !strings.Contains(err.Error(), "nothing to reseal") {
 		t.Errorf("reseal of a good record: %v, want a refusal", err)
 	}
 	ways["database/sql"](t, filepath.Join(dir, "audit.db"), "UPDATE tool_executions SET rule = 'x' WHERE id = 4;")
-	if _, err := Reseal(ctx, dir, false, clock); !errors.Is(err, reeve.ErrUsage) {
+	if _, err := Reseal(ctx, dir, false, Known{}, clock); !errors.Is(err, reeve.ErrUsage) {
 		t.Errorf("reseal without the word: %v, want a refusal", err)
 	}
 	before, err := os.ReadFile(filepath.Join(dir, "audit.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Reseal(ctx, dir, true, clock)
+	kept, err := Reseal(ctx, dir, true, Known{}, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func TestResealKeepsTheBrokenRecordAndStartsANewOne(t *testing.T) {
 		t.Errorf("after going on: %+v", rep)
 	}
 	l := mustOpen(t, dir)
-	if _, err := Reseal(ctx, dir, true, clock); err == nil || !strings.Contains(err.Error(), "reeve down") {
+	if _, err := Reseal(ctx, dir, true, Known{}, clock); err == nil || !strings.Contains(err.Error(), "reeve down") {
 		t.Errorf("reseal beside a writer: %v, want a refusal", err)
 	}
 	mustClose(t, l)

@@ -49,7 +49,7 @@ func mustClose(t testing.TB, l *Log) {
 
 func mustVerify(t testing.TB, dir string) Report {
 	t.Helper()
-	rep, err := Verify(context.Background(), dir)
+	rep, err := Verify(context.Background(), dir, Known{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func BenchmarkLongRecord(b *testing.B) {
 	b.Run("verify", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			rep, err := Verify(ctx, dir)
+			rep, err := Verify(ctx, dir, Known{})
 			if err != nil || rep.Broken != nil {
 				b.Fatal(err, rep.Broken)
 			}

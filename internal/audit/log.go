@@ -25,9 +25,12 @@ type Log struct {
 	now   func() time.Time
 
 	broken atomic.Pointer[chain.Break]
+	newest atomic.Pointer[chain.Anchor] // the newest durable row
+	news   chan struct{}                // capacity 1: there are more rows than before
 
-	mu     sync.Mutex // guards queue and closed
+	mu     sync.Mutex // guards queue, order and closed
 	queue  []*entry
+	order  *cut
 	closed bool
 	wake   chan struct{} // capacity 1: the queue is not empty, or the log was closed
 
@@ -76,7 +79,7 @@ const closeWithin = 3 * time.Second
 func Open(dir string, now func() time.Time) (*Log, error) {
 	l := &Log{
 		files: chain.In(dir), now: now,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}), verified: make(chan struct{}),
+		news: make(chan struct{}, 1), wake: make(chan struct{}, 1), ended: make(chan struct{}), verified: make(chan struct{}),
 		cancel: func() {}, entries: sync.Pool{New: newEntry},
 	}
 	if err := durable.Private(dir); err != nil {
@@ -102,15 +105,21 @@ func Open(dir string, now func() time.Time) (*Log, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel = cancel
+	start := w.start
+	head := w.head
+	l.newest.Store(&head)
 	go w.run()
-	go l.checkOlder(ctx, old)
+	if start.ID > 0 {
+		l.signal() // rows may be left of a prune that was cut off
+	}
+	go l.checkOlder(ctx, start, old)
 	return l, nil
 }
 
-// checkOlder verifies rows 1 to old.
-func (l *Log) checkOlder(ctx context.Context, old chain.Anchor) {
+// checkOlder verifies the rows up to old.
+func (l *Log) checkOlder(ctx context.Context, start chain.Start, old chain.Anchor) {
 	defer close(l.verified)
-	if old.ID == 0 {
+	if old.ID <= start.ID {
 		return
 	}
 	s, err := chain.OpenSnapshot(l.files)
@@ -119,7 +128,10 @@ func (l *Log) checkOlder(ctx context.Context, old chain.Anchor) {
 	}
 	defer s.Close()
 	k := chain.Checker{Conn: s.Conn, Anchor: old}
-	err = k.Run(ctx, -1<<63, 1, chain.Hash{}, old.ID)
+	err = k.Whole(ctx, start, old.ID)
+	if now, serr := l.files.ReadStart(); serr == nil && now.ID != start.ID && k.Broken != nil {
+		return // it was pruned meanwhile, and what is gone was checked by the one who did
+	}
 	if err != nil && chain.Damaged(err) {
 		k.Broken = chain.Found(k.Rows+1, chain.KindDamaged, "%s", err.Error())
 	}
@@ -127,6 +139,22 @@ func (l *Log) checkOlder(ctx context.Context, old chain.Anchor) {
 		l.breakOff(k.Broken)
 	}
 }
+
+// Newest is the newest durable row; the zero Anchor where there is none, and
+// where the log was broken when it was opened.
+func (l *Log) Newest() chain.Anchor {
+	if at := l.newest.Load(); at != nil {
+		return *at
+	}
+	return chain.Anchor{}
+}
+
+// News is told when there are more rows than before; it does not count them.
+func (l *Log) News() <-chan struct{} { return l.news }
+
+// Break makes the log broken: somebody else has found that the record is not
+// what it was.
+func (l *Log) Break(b *chain.Break) { l.breakOff(b) }
 
 // breakOff makes the log broken. The first break counts.
 func (l *Log) breakOff(b *chain.Break) {

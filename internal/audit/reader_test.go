@@ -149,7 +149,7 @@ func TestNoRecordIsNotAnError(t *testing.T) {
 	if _, err := OpenRead(dir); !errors.Is(err, reeve.ErrNotFound) {
 		t.Errorf("open: %v, want not found", err)
 	}
-	if _, err := Verify(context.Background(), dir); !errors.Is(err, reeve.ErrNotFound) {
+	if _, err := Verify(context.Background(), dir, Known{}); !errors.Is(err, reeve.ErrNotFound) {
 		t.Errorf("verify: %v, want not found", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {

@@ -13,6 +13,9 @@ import (
 	"github.com/reeve-gate/reeve/internal/durable"
 )
 
+// ResealTool is the name of the first row of a record that a reseal began.
+const ResealTool = "reeve.audit.reseal"
+
 // Reseal puts a record that does not verify aside and starts a new one, whose
 // first row says what was broken and where the old files are. The old rows
 // are kept exactly as they are; keepBroken says that the person knows this
@@ -20,7 +23,7 @@ import (
 //
 // It refuses where a writer runs and where the record holds. It returns the
 // path that the old database has now.
-func Reseal(ctx context.Context, dir string, keepBroken bool, now func() time.Time) (kept string, err error) {
+func Reseal(ctx context.Context, dir string, keepBroken bool, known Known, now func() time.Time) (kept string, err error) {
 	f := chain.In(dir)
 	if !keepBroken {
 		return "", fmt.Errorf("reseal: %w: say --keep-broken: the broken record is kept beside the new one, never mended", reeve.ErrUsage)
@@ -35,7 +38,7 @@ func Reseal(ctx context.Context, dir string, keepBroken bool, now func() time.Ti
 	rep, err := func() (Report, error) {
 		// Verify takes a held lock for a writer at work, so ours waits.
 		lock.Close()
-		return Verify(ctx, dir)
+		return Verify(ctx, dir, known)
 	}()
 	if err != nil {
 		return "", fmt.Errorf("reseal: %w", err)
@@ -64,7 +67,7 @@ func firstRow(ctx context.Context, dir string, now func() time.Time, b *chain.Br
 	}
 	err = l.Append(ctx, reeve.Record{
 		CallID: uuid.Must(uuid.NewV7()).String(), Session: uuid.Nil.String(), Phase: reeve.PhaseOutcome,
-		Tool: "reeve.audit.reseal", Source: "native", Tier: reeve.TierDestructive, Status: reeve.StatusSuccess,
+		Tool: ResealTool, Source: "native", Tier: reeve.TierDestructive, Status: reeve.StatusSuccess,
 		Summary: fmt.Sprintf("%v; the old record is kept as %s", b, kept), Confirmed: true,
 		Channel: reeve.ChannelCLI, Actor: reeve.ActorUser, Origin: reeve.OriginHost, Decision: reeve.Allow, Step: reeve.StepOutcome,
 	})

@@ -28,6 +28,8 @@ type writer struct {
 	db, wal, anchorID chain.FileID // what was opened; checked on each commit
 	anchorFile        *os.File     // written in place
 	head              chain.Anchor // newest durable row
+	start             chain.Start  // where the record begins
+	lowest            int64        // a row up to the start may still be there while this is no greater
 	anchored          int64        // id in audit.head
 	anchorDue         *time.Timer
 	low               bool // the reserve was given up
@@ -135,21 +137,27 @@ func (w *writer) checkRows(ctx context.Context, at chain.Anchor) (old chain.Anch
 	if err != nil {
 		return old, err
 	}
-	if first := newest.ID - newestAtStart; first > 0 {
-		old.ID = first
-		if old.Hash, err = w.conn.HashAt(ctx, first); err != nil {
-			return old, err
-		}
-	}
-	k := chain.Checker{Conn: w.conn, Anchor: at}
-	low := old.ID + 1
-	if old.ID == 0 {
-		low = -1 << 63
-	}
-	if err := k.Run(ctx, low, old.ID+1, old.Hash, 1<<63-1); err != nil {
+	if w.start, err = w.files.ReadStart(); err != nil {
 		return old, err
 	}
-	if k.Broken == nil && at.ID > 0 && at.ID <= old.ID {
+	k := chain.Checker{Conn: w.conn, Anchor: at}
+	if first := newest.ID - newestAtStart; first > w.start.ID {
+		old.ID = first
+		if old.Hash, err = w.conn.HashAt(ctx, first); err == nil {
+			err = k.Run(ctx, old.ID+1, old.ID+1, old.Hash, 1<<63-1)
+		}
+	} else {
+		old.ID = w.start.ID
+		err = k.Whole(ctx, w.start, 1<<63-1)
+	}
+	if err != nil {
+		return old, err
+	}
+	switch {
+	case k.Broken != nil:
+	case at.ID < w.start.ID:
+		k.Broken = chain.Found(at.ID, chain.KindAnchor, "the anchor names a row before the record begins, behind row %d", w.start.ID)
+	case at.ID > w.start.ID && at.ID <= old.ID:
 		k.Broken, err = w.checkAnchored(ctx, at)
 	}
 	if k.Broken != nil {
@@ -219,6 +227,7 @@ func (w *writer) run() {
 			w.setAnchor()
 			return
 		}
+		w.prune()
 		if w.log.broken.Load() != nil {
 			w.release()
 		}
@@ -307,6 +316,11 @@ func (w *writer) store(batch []*entry) error {
 		return w.undo(err)
 	}
 	w.head = head
+	w.log.newest.Store(&head)
+	select {
+	case w.log.news <- struct{}{}:
+	default:
+	}
 	if w.wal == (chain.FileID{}) {
 		w.wal, _ = chain.Identify(w.files.WAL)
 	}

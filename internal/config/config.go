@@ -95,6 +95,9 @@ type Config struct {
 		SSHOptions []string `toml:"ssh_options" doc:"options of ssh for reeve run --host, each Name=value as in ssh_config(5); they come before Reeve's own, such as BatchMode=yes."`
 	} `toml:"remote"`
 	Audit struct {
+		Keep    string   `toml:"keep" doc:"rows older than this, such as 400d, are pruned once a day, where the record is signed; at least 1d. none = every row is kept. A person does the same with reeve audit prune."`
+		Publish []string `toml:"publish" doc:"where signed checkpoints of the record are kept too: the absolute path of a directory or a file, best on another medium; https://HOST/PATH, which is sent each one; or witness KEY https://HOST, a tlog-witness, which signs each one. What cannot be reached holds up nothing; reeve status tells how far each is."`
+
 		IntentTimeout string `toml:"intent_timeout" default:"10s" doc:"an intent that is not durable within this time is a denial."`
 	} `toml:"audit"`
 	Redact struct {
@@ -249,6 +252,9 @@ func (c *Config) check() error {
 			return fmt.Errorf("%s: %s is %s; it must lie between %s and %s", c.file, d.key, d.value, d.min, d.max)
 		}
 	}
+	if _, err := Keep(c.Audit.Keep); err != nil {
+		return fmt.Errorf("%s: audit.keep: %w", c.file, err)
+	}
 	if _, _, _, err := Limits(c.Sandbox.Memory, c.Sandbox.Processes, c.Sandbox.Processors); err != nil {
 		return fmt.Errorf("%s: sandbox.%w", c.file, err)
 	}
@@ -306,6 +312,26 @@ func Limits(memory string, processes int, processors string) (bytes, tasks, mill
 		return 0, 0, 0, fmt.Errorf("processors: %w", err)
 	}
 	return bytes, int64(processes), milli, nil
+}
+
+// Keep reads how long something is kept: whole days as in 90d, or a duration as
+// in 36h; at least one day and at most 36500. The empty text is 0: for ever.
+func Keep(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	const day = 24 * time.Hour
+	d, err := time.ParseDuration(s)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n int
+		if n, err = strconv.Atoi(days); err == nil && n >= 0 && n <= 36500 {
+			d = time.Duration(n) * day
+		}
+	}
+	if err != nil || d < day || d > 36500*day {
+		return 0, fmt.Errorf("%q is not how long something is kept; write days, such as 90d, or hours; at least 1d and at most 36500d", s)
+	}
+	return d, nil
 }
 
 // Pins are egress.hosts, read.

@@ -27,6 +27,7 @@ import (
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/approval"
 	"github.com/reeve-gate/reeve/internal/audit"
+	"github.com/reeve-gate/reeve/internal/audit/notary"
 	"github.com/reeve-gate/reeve/internal/boundary"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/durable"
@@ -91,6 +92,7 @@ type Daemon struct {
 	vault    *warden.Warden
 	tele     *telemetry.Room
 	masks    *keeper.Masks
+	notary   *notary.Notary
 	work     context.Context // of what is done for callers; ends when serving ends
 	socket   string
 	exe      string
@@ -98,9 +100,10 @@ type Daemon struct {
 	trust    *trust.Trust
 	hooks    *spare.Sockets
 
-	stop     context.CancelFunc
-	stopping chan struct{}
-	stopOnce sync.Once
+	stop      context.CancelFunc
+	endNotary context.CancelFunc
+	stopping  chan struct{}
+	stopOnce  sync.Once
 
 	hooked func(reeve.Decision) // tests look at a hook's decision here; nil otherwise
 
@@ -242,6 +245,9 @@ func (d *Daemon) wire() error {
 			Intent: config.Duration(d.conf.Audit.IntentTimeout), Run: 15 * time.Minute, Depth: d.conf.Gate.MaxDepth,
 		},
 	})
+	if d.notary, err = newNotary(d); err != nil {
+		return err
+	}
 	d.gateway.open()
 	d.outbound = newOutbound(d)
 	mode, err := reeve.ParseMode(d.conf.Gate.Mode)
@@ -261,7 +267,7 @@ func (d *Daemon) wire() error {
 		Kernel: d.kernel, Sessions: d.store, Broker: d.broker, Daemon: d, Governed: &api.Governed{},
 		Home: d.opt.Paths.Home, NewID: newID, Build: d.opt.Build, Inside: d.inside,
 		Hook: newHookDoor(d, mode),
-		MCP:  d.gateway, Roster: newRoster(d), Vault: newVaultDoor(d),
+		MCP:  d.gateway, Roster: newRoster(d), Vault: newVaultDoor(d), Record: newRecordDoor(d),
 		Run: d.runs,
 	}
 	d.api.Config.Mode, d.api.Config.Profile = mode, d.conf.Sandbox.Profile
@@ -306,6 +312,9 @@ func (d *Daemon) serve(ctx context.Context, tell func(string)) error {
 	defer d.hooks.End()
 	d.runs.Adopt()
 	d.closeLeftovers(ctx)
+	signing, endNotary := context.WithCancel(context.WithoutCancel(ctx))
+	d.endNotary = endNotary
+	d.notary.Start(signing)
 	limit.Sweep()
 	time.AfterFunc(sweepIn, limit.Sweep)                        // for an earlier daemon that was to do it and was killed
 	for _, left := range plant.Leftover(runsDir(d.opt.Paths)) { // before anything can run there again
@@ -368,7 +377,7 @@ func (d *Daemon) end(l *localsock.Listener, endWork context.CancelFunc, acceptin
 		d.logf("%v", err)
 	}
 	d.tele.Stop() // its view of the record is given up before the record is closed
-	return d.log.Close()
+	return d.closeRecord()
 }
 
 // closeLeftovers gives calls of sessions that no daemon remembers an outcome:

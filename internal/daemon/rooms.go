@@ -24,6 +24,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/tool/foreign"
 	"github.com/reeve-gate/reeve/internal/tool/git"
 	"github.com/reeve-gate/reeve/internal/tool/launch"
+	"github.com/reeve-gate/reeve/internal/tool/record"
 	"github.com/reeve-gate/reeve/internal/tool/roster"
 	"github.com/reeve-gate/reeve/internal/tool/secret"
 	"github.com/reeve-gate/reeve/internal/tool/server"
@@ -41,6 +42,7 @@ type toolbox struct {
 	served  *server.Tools
 	roster  *roster.Tool
 	secret  *secret.Tool
+	record  *record.Tool
 	check   *args.Checker
 }
 
@@ -49,9 +51,9 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 	if err != nil {
 		return nil, err
 	}
-	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known), roster: roster.New(), secret: secret.New()}
+	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known), roster: roster.New(), secret: secret.New(), record: record.New()}
 	run := hands{wall, p, c, own}
-	all := []tool.Tool{b.launch, b.connect, b.take, b.roster, b.secret, shell.New(run)}
+	all := []tool.Tool{b.launch, b.connect, b.take, b.roster, b.secret, b.record, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)
 	all = append(all, foreign.Tools("claude")...)

@@ -33,8 +33,9 @@ const jailGrace = launch.StopGrace
 // Status tells how the daemon is.
 func (d *Daemon) Status() wire.Status {
 	ready := d.wall.Ready(context.Background())
+	signed, published := d.notary.Lines()
 	return wire.Status{PID: os.Getpid(), Build: d.opt.Build, Started: d.started, Socket: d.socket,
-		Sessions: len(d.store.List()), Questions: len(d.broker.Questions()), Audit: d.auditState(),
+		Sessions: len(d.store.List()), Questions: len(d.broker.Questions()), Audit: d.auditState(), Signed: signed, Published: published,
 		Sandbox: ready.State.String() + ", " + ready.Engine, Telemetry: d.tele.State(),
 		Notes: slices.Concat(d.conf.Stale(d.opt.Paths.Config), d.layers.Faults())}
 }

@@ -121,6 +121,7 @@ const (
 	MethodServers  = "servers"
 	MethodInspect  = "inspect"
 	MethodVault    = "vault"
+	MethodRecord   = "record"
 	MethodSessions = "sessions"
 	MethodAttach   = "attach"
 	MethodStop     = "stop"
@@ -143,6 +144,8 @@ type Status struct {
 	Sessions  int       `json:"sessions"`
 	Questions int       `json:"questions"`
 	Audit     string    `json:"audit"`              // "good", or what is wrong
+	Signed    string    `json:"signed"`             // how far the record is signed, and why no further
+	Published []string  `json:"published,omitzero"` // how far each place has its checkpoints
 	Sandbox   string    `json:"sandbox"`            // state and engine
 	Telemetry string    `json:"telemetry,omitzero"` // how far it came; empty = the settings ask for none
 	Notes     []string  `json:"notes,omitzero"`     // what stands in files and does not hold
@@ -490,6 +493,22 @@ type Vault struct {
 	Path        string `json:"path,omitzero"`   // of a key file, or of a copy; absolute
 	Replace     bool   `json:"replace,omitzero"`
 	AcceptOlder bool   `json:"accept_older,omitzero"` // of unlock
+}
+
+// Record is what a person does with the record itself.
+type Record struct {
+	Do     string `json:"do"`              // status, checkpoint, accept, prune
+	KeepS  int64  `json:"keep_s,omitzero"` // of prune: seconds
+	DryRun bool   `json:"dry_run,omitzero"`
+}
+
+// Recorded is the answer to Record.
+type Recorded struct {
+	Line   string `json:"line,omitzero"`   // for a person
+	Rows   int64  `json:"rows,omitzero"`   // of prune with DryRun
+	Note   string `json:"note,omitzero"`   // the newest signed checkpoint
+	Key    string `json:"key,omitzero"`    // the verifier key
+	Memory []byte `json:"memory,omitzero"` // of status: what the vault remembers; empty = nothing was ever signed
 }
 
 // VaultState is how the vault is.

@@ -19,6 +19,11 @@ const (
 	KindAnchor     Kind = "anchor missing" // audit.head is gone or is no anchor
 	KindDefinition Kind = "definition"     // the table, an index or the view was changed, or a trigger added
 	KindDamaged    Kind = "damaged"        // the file is no database any more
+
+	KindCheckpoint Kind = "checkpoint wrong"   // a signed checkpoint is of other rows, or is none
+	KindUnsealed   Kind = "checkpoint missing" // checkpoints that were signed are gone, or older ones were put back
+	KindSignature  Kind = "signature wrong"    // a checkpoint was signed by another key than the record's
+	KindPrune      Kind = "prune not proven"   // rows are gone from the front, and nothing signed says that a person pruned them
 )
 
 // Break is the first thing that is wrong with a record. It wraps

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/reeve-gate/reeve"
@@ -20,6 +21,8 @@ type Checker struct {
 	Rows    int64  // rows that hold
 	Intents int64
 	Open    map[string]int64 // rows of intents whose outcome was not met yet, by call; nil = not kept
+
+	Each func(id int64, hash Hash) // called with each row that holds; nil = nobody
 
 	head int64
 }
@@ -55,10 +58,34 @@ func (k *Checker) Run(ctx context.Context, low, first int64, prev Hash, high int
 	return nil
 }
 
+// Whole checks the record from where it begins to row high. Rows before its
+// start, which a prune that was cut off left behind, must lead to it.
+func (k *Checker) Whole(ctx context.Context, start Start, high int64) error {
+	low := int64(math.MinInt64)
+	left, prev, err := k.Conn.lowest(ctx)
+	if err != nil {
+		return err
+	}
+	if start.ID > 0 && left <= start.ID {
+		rest := Checker{Conn: k.Conn, Anchor: start.anchor()}
+		if err := rest.Run(ctx, low, max(left, 1), prev, start.ID); err != nil {
+			return err
+		}
+		if k.Broken = rest.Broken; k.Broken != nil {
+			return nil
+		}
+		low = start.ID + 1
+	}
+	return k.Run(ctx, low, start.ID+1, start.Hash, high)
+}
+
 // count takes a row that holds into the tally.
 func (k *Checker) count(v []driver.Value) {
 	k.Rows++
 	k.head, _ = v[ColID].(int64)
+	if k.Each != nil {
+		k.Each(k.head, HashOf(v[ColHash]))
+	}
 	call, _ := v[ColCall].(string)
 	if v[ColPhase] == string(reeve.PhaseIntent) {
 		k.Intents++

@@ -14,14 +14,16 @@
 //	audit.head     the anchor: number and hash of a recent row
 //	audit.lock     held by the writer
 //	audit.reserve  space given up when the disk is full, so that this is recorded
-//	audit.db.broken-TIME, audit.head.broken-TIME   kept by a reseal
+//	audit.start    where a record begins that was pruned; not there = at row 1
+//	audit.tree, audit.checkpoints, audit.key, audit.witnessed   see package seal
+//	FILE.broken-TIME   kept by a reseal
 //
 // # Rows
 //
 // Table tool_executions (contract G28, G30) has two rows for a call: phase
 // intent, durable before the hand moves, and phase outcome. A denial has the
-// outcome alone. Rows are never changed or removed; id counts from 1 without
-// gaps. View executions is the last row of each call: one line for one call,
+// outcome alone. Rows are never changed, and removed only from the front by a
+// prune; id counts from 1 without gaps. View executions is the last row of each call: one line for one call,
 // with result_status unknown where no outcome came.
 //
 //	timestamp       RFC 3339, UTC, six decimals: 2026-08-05T10:11:12.131415Z
@@ -62,7 +64,23 @@
 // closes. The database is always synced first, so a database ahead of its
 // anchor is good and one behind it was cut.
 //
-// What all this does not show: a record rewritten together with its anchor by
-// code that runs as the same user, rows forged behind the newest anchored one,
-// and an act that never passed the gate.
+// What chain and anchor do not show: a record rewritten together with its anchor
+// by code that runs as the same user, rows forged behind the newest anchored
+// one, and an act that never passed the gate. Signed checkpoints (package seal)
+// show the first, up to the newest of them.
+//
+// # Start
+//
+// A prune removes rows from the front. audit.start says which row was the last
+// of them:
+//
+//	reeve-audit-start v1 ID HASH
+//	NODE...
+//
+//	CHECKPOINT
+//
+// HASH is that of row ID, each NODE one of the tree over the rows up to it, 64 hex
+// digits, the largest subtree first, and CHECKPOINT the signed one of ID rows. It is
+// written before the rows are removed, so rows up to ID that are still there are
+// left over; they must lead to HASH. A row that names ID and HASH tells of the prune.
 package chain

@@ -12,12 +12,16 @@ import (
 )
 
 // Files are the paths of one record.
-type Files struct{ Dir, DB, WAL, SHM, Head, Lock, Reserve string }
+type Files struct {
+	Dir, DB, WAL, SHM, Head, Lock, Reserve string
+	Start, Tree, Book, Key, Witnessed      string
+}
 
 // In names the files of the record in dir.
 func In(dir string) Files {
 	in := func(name string) string { return filepath.Join(dir, name) }
-	return Files{dir, in("audit.db"), in("audit.db-wal"), in("audit.db-shm"), in("audit.head"), in("audit.lock"), in("audit.reserve")}
+	return Files{dir, in("audit.db"), in("audit.db-wal"), in("audit.db-shm"), in("audit.head"), in("audit.lock"), in("audit.reserve"),
+		in("audit.start"), in("audit.tree"), in("audit.checkpoints"), in("audit.key"), in("audit.witnessed")}
 }
 
 // FileID says which file a path led to.
@@ -45,7 +49,7 @@ func Exists(path string) (bool, error) {
 // Private gives the files that exist their mode, by path and not by opening
 // them.
 func (f Files) Private() error {
-	for _, path := range []string{f.DB, f.WAL, f.SHM, f.Head} {
+	for _, path := range []string{f.DB, f.WAL, f.SHM, f.Head, f.Start, f.Tree, f.Book, f.Key, f.Witnessed} {
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -113,6 +117,11 @@ func (f Files) PutAside(mark string) error {
 		{f.WAL, f.DB + mark + "-wal"}, // the name under which SQLite looks for it
 		{f.SHM, f.DB + mark + "-shm"},
 		{f.DB, f.DB + mark},
+		{f.Start, f.Start + mark},
+		{f.Tree, f.Tree + mark},
+		{f.Book, f.Book + mark},
+		{f.Key, f.Key + mark},
+		{f.Witnessed, f.Witnessed + mark},
 		{f.Head, f.Head + mark},
 	} {
 		if err := os.Rename(move[0], move[1]); err != nil && !errors.Is(err, os.ErrNotExist) {

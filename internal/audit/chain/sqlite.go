@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"database/sql/driver"
+	"math"
 
 	"github.com/reeve-gate/reeve/internal/sqlite"
 )
@@ -36,4 +37,31 @@ func (c *Conn) HashAt(ctx context.Context, id int64) (h Hash, err error) {
 		return nil
 	})
 	return h, err
+}
+
+// lowest is the first row there is, and the hash that it says it follows;
+// a number that no row has where there is none.
+func (c *Conn) lowest(ctx context.Context) (id int64, prev Hash, err error) {
+	id = math.MaxInt64
+	err = c.Query(ctx, "SELECT id, prev_hash FROM tool_executions ORDER BY id LIMIT 1", nil, func(v []driver.Value) error {
+		id, _ = v[0].(int64)
+		prev = HashOf(v[1])
+		return nil
+	})
+	return id, prev, err
+}
+
+// Lowest is the first row there is; a number that no row has where there is none.
+func (c *Conn) Lowest(ctx context.Context) (id int64, err error) {
+	id, _, err = c.lowest(ctx)
+	return id, err
+}
+
+// Hashes calls each with the number and the hash of rows first to last, in
+// their order.
+func (c *Conn) Hashes(ctx context.Context, first, last int64, each func(id int64, hash Hash) error) error {
+	return c.Query(ctx, "SELECT id, hash FROM tool_executions WHERE id >= ? AND id <= ? ORDER BY id", []driver.Value{first, last}, func(v []driver.Value) error {
+		id, _ := v[0].(int64)
+		return each(id, HashOf(v[1]))
+	})
 }

@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -59,6 +58,11 @@ type VaultDoor interface {
 	Vault(ctx context.Context, w wire.Vault, files []*os.File) (wire.Vaulted, error)
 }
 
+// RecordDoor signs and prunes the record.
+type RecordDoor interface {
+	Record(ctx context.Context, w wire.Record) (wire.Recorded, error)
+}
+
 // RunDoor starts programs in sessions, and knows those that are kept. started
 // sends the first event.
 type RunDoor interface {
@@ -96,6 +100,7 @@ type Server struct {
 	MCP      MCPDoor
 	Roster   RosterDoor
 	Vault    VaultDoor
+	Record   RecordDoor
 	Run      RunDoor
 	Daemon   Daemon
 	Governed *Governed
@@ -358,89 +363,14 @@ func (s *Server) dispatch(ctx context.Context, peer localsock.Peer, inSession st
 		serve(out, req, func(w wire.Inspect) (wire.Roster, error) { return s.Roster.Inspect(ctx, w) })
 	case wire.MethodVault:
 		serve(out, req, func(w wire.Vault) (wire.Vaulted, error) { return s.Vault.Vault(ctx, w, files) })
+	case wire.MethodRecord:
+		serve(out, req, func(w wire.Record) (wire.Recorded, error) { return s.Record.Record(ctx, w) })
 	case wire.MethodSessions:
 		out.end(s.list(), nil)
 	default:
 		out.end(nil, fmt.Errorf("%w: the daemon has no method %q", reeve.ErrUsage, req.Method))
 	}
 }
-
-// mayAsk returns nil where the peer may use the method, or why not. What
-// widens an agent's reach needs a person at a terminal: a yes, a trust, a
-// setting; the other personal methods need a person.
-func (s *Server) mayAsk(peer localsock.Peer, req *wire.Request) error {
-	switch req.Method {
-	case wire.MethodTrust, wire.MethodSetTool, wire.MethodServers:
-		return s.Governed.AtTerminal(peer, s.clients())
-	case wire.MethodVault:
-		return s.mayOpen(peer, req)
-	case wire.MethodSettle:
-		var a wire.Settle
-		if err := wire.Decode(req.Params, &a); err != nil || a.Allow {
-			return s.Governed.AtTerminal(peer, s.clients())
-		}
-	}
-	if personal[req.Method] {
-		return s.person(peer)
-	}
-	return nil
-}
-
-// mayOpen reports whether the peer may do this with the vault: look, as a person;
-// change it, at a terminal where an agent runs; see a value, or carry all of them
-// off, at a terminal always.
-func (s *Server) mayOpen(peer localsock.Peer, req *wire.Request) error {
-	var w wire.Vault
-	if err := wire.Decode(req.Params, &w); err != nil {
-		return err
-	}
-	switch w.Do {
-	case "status", "ls":
-		return s.person(peer)
-	case "get", "export":
-		if err := s.person(peer); err != nil {
-			return err
-		}
-		return Seated(peer.PID)
-	}
-	return s.Governed.AtTerminal(peer, s.clients())
-}
-
-// person returns nil where the peer may act for a person, or why not.
-func (s *Server) person(peer localsock.Peer) error { return s.Governed.Person(peer, s.clients()) }
-
-// clients are those whose hook was ever answered here.
-func (s *Server) clients() []string {
-	var clients []string
-	for _, one := range s.Sessions.List() {
-		if hookClients[one.Client] && !slices.Contains(clients, one.Client) {
-			clients = append(clients, one.Client)
-		}
-	}
-	return clients
-}
-
-// hookClients are the clients with a hook; other sessions are a person's own.
-var hookClients = map[string]bool{"claude": true, "codex": true}
-
-// Clients are the clients with a hook, for what must be told without a daemon.
-func Clients() []string { return slices.Sorted(maps.Keys(hookClients)) }
-
-// personal are the methods that act for a person.
-var personal = map[string]bool{
-	wire.MethodDown: true, wire.MethodSettle: true, wire.MethodRevoke: true, wire.MethodSetTool: true, wire.MethodTrust: true,
-	wire.MethodServers: true, wire.MethodInspect: true,
-	wire.MethodRun: true, wire.MethodWatch: true,
-	wire.MethodAttach: true, wire.MethodResume: true, wire.MethodStop: true, wire.MethodRemove: true, wire.MethodLogs: true,
-	wire.MethodDiff: true, wire.MethodMerge: true, wire.MethodDrop: true, wire.MethodReview: true, wire.MethodApply: true,
-}
-
-// inside are the methods that a session's own socket takes.
-var inside = map[string]bool{wire.MethodHook: true, wire.MethodMCP: true}
-
-// looking are the methods that only look on: a daemon that has to give way does
-// not wait for them.
-var looking = map[string]bool{wire.MethodWatch: true, wire.MethodAttach: true, wire.MethodLogs: true}
 
 func serve[P, R any](out *reply, req *wire.Request, do func(P) (R, error)) {
 	var p P

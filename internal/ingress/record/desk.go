@@ -24,6 +24,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/audit"
 	"github.com/reeve-gate/reeve/internal/audit/chain"
 	"github.com/reeve-gate/reeve/internal/audit/export"
+	"github.com/reeve-gate/reeve/internal/audit/seal"
 	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
 )
@@ -34,9 +35,12 @@ reeve audit show ID | CALL [--json]
 reeve audit stats [--by tool|actor|decision|status|tier|day|session[,...]] [FILTERS] [--json]
 reeve audit export [--format json|jsonl|csv|ocsf|otlp [--content]] [FILTERS]
 reeve audit metrics [--out FILE] [FILTERS]
-reeve audit verify [--json]
+reeve audit verify [--key KEY] [--against FILE] [--json]
 reeve audit tail [FILTERS] [--json]
 reeve audit reseal --keep-broken
+reeve audit checkpoint [--key]
+reeve audit prune --keep AGE [--dry-run]
+reeve audit accept
 FILTERS: [--session ID] [--tool NAME] [--tier read|write|destructive|denied] [--status success|error|denied|timeout|unknown] [--since WHEN] [--until WHEN] [--limit N]`
 
 const Help = `ls (or list) shows one line for each call, the newest 50, oldest first; --limit 0 shows all. A call that has no outcome shows as unknown. WHEN is 2006-01-02, 2006-01-02T15:04:05Z, or how long ago: 90m, 36h, 7d. --risk is another word for --tier.
@@ -49,13 +53,19 @@ export writes every call that the filters choose, oldest first: json is one arra
 
 metrics counts the whole record in the text form of Prometheus; --out replaces FILE whole, for the textfile collector of a node. A daemon serves the same, since its start, at telemetry.metrics (reeve config explain).
 
-verify reads the whole record and says whether it is as it was written: exit code 0, or 1 and the first row that was altered, removed, inserted, moved or cut off. It lists the calls whose outcome is unknown.
+verify reads the whole record and says whether it is as it was written: exit code 0, or 1 and the first row that was altered, removed, inserted, moved or cut off. It lists the calls whose outcome is unknown. Then it holds the signed checkpoints against the rows, with the key that the vault confirms, or --key, which you noted; where nothing vouches for the key, or nothing is signed, it says so, and the exit code is still 0. --against compares with a checkpoint that was kept elsewhere: a file of one, or of many, of which the newest counts.
 
 tail shows the newest ten calls and then every row as it is written, until interrupted.
 
 reseal puts a record that does not verify aside, unchanged, and starts a new one whose first row tells of it. Stop the daemon first; until then everything is denied. It asks for a person: at a terminal that no agent stands behind, who types the word reseal.
 
-Nothing here needs the daemon, and nothing but reseal changes a file of Reeve's.`
+checkpoint signs what is recorded by now and prints the signed checkpoint, and on standard error the verifier key, which you should note elsewhere; --key prints that alone. The daemon does the same by itself: for every 1,000 rows, a minute after a new one, and when it ends. It needs a vault that is open (reeve vault init).
+
+prune removes rows that are older than AGE, such as 90d; at least 1d, at most 36500d. It goes from the first row on and stops at a row that is younger, at a call that is still open, and at the newest checkpoint. A checkpoint is signed at the cut and a row tells of it, so that verify proves the rest. The space in the file is used again, and the file stays as large as it is. It asks for a person, who types the word prune; --dry-run only tells. Without a key nothing is pruned.
+
+accept has a record signed that a reseal began: the vault remembers the one before, and verify finds this one replaced, until a person at a terminal types the word accept. It gets a new key.
+
+ls, show, stats, export, metrics, verify and tail need no daemon and change no file of Reeve's.`
 
 // Desk is where a person types a command. Every field is required.
 type Desk struct {
@@ -64,6 +74,8 @@ type Desk struct {
 	Settings       string                        // where config.toml lies, absolute
 	Build          string                        // of this program
 	Present        func(what, word string) error // a person at a terminal types the word
+	Recall         func() (*seal.Memory, error)  // what the vault remembers; nil = of nothing signed
+	Client         func() (Keeper, error)        // the daemon, which is started where none runs
 	Fail           func(error) int               // says an error and gives its exit code
 }
 
@@ -77,9 +89,10 @@ func (d *Desk) Run(args []string) int {
 	do := map[string]func([]string) int{
 		"ls": d.list, "list": d.list, "show": d.show, "stats": d.stats, "export": d.export, "metrics": d.metrics,
 		"verify": d.verify, "tail": d.tail, "reseal": d.reseal,
+		"checkpoint": d.checkpoint, "prune": d.prune, "accept": d.accept,
 	}[verb]
 	if do == nil {
-		return d.usage("audit %q: it is ls, show, stats, export, metrics, verify, tail or reseal", verb)
+		return d.usage("audit %q: it is ls, show, stats, export, metrics, verify, tail, checkpoint, prune, reseal or accept", verb)
 	}
 	return do(args)
 }
@@ -284,10 +297,16 @@ func (d *Desk) json(v any) int {
 func (d *Desk) verify(args []string) int {
 	f := cmdline.New(d.Stderr, "audit verify")
 	asJSON := f.Bool("json", false, "")
+	key := f.String("key", "", "")
+	against := f.String("against", "", "")
 	if code, ok := cmdline.Parse(f, args); !ok {
 		return code
 	}
-	rep, err := audit.Verify(context.Background(), d.Dir)
+	known, why, err := d.known(*key, *against)
+	if err != nil {
+		return max(d.Fail(err), reeve.ExitFailed)
+	}
+	rep, err := audit.Verify(context.Background(), d.Dir, known)
 	if err != nil {
 		return max(d.Fail(err), reeve.ExitFailed)
 	}
@@ -296,14 +315,14 @@ func (d *Desk) verify(args []string) int {
 		code = reeve.ExitFailed
 	}
 	if *asJSON {
-		return max(code, d.json(verifyJSON(rep)))
+		return max(code, d.json(verifyJSON(rep, why)))
 	}
-	writeReport(d.Stdout, rep)
+	writeReport(d.Stdout, rep, why)
 	return code
 }
 
 // verifyJSON is the report for scripts.
-func verifyJSON(rep audit.Report) any {
+func verifyJSON(rep audit.Report, why string) any {
 	type broken struct {
 		Row  int64      `json:"row"`
 		Kind chain.Kind `json:"kind"`
@@ -312,20 +331,22 @@ func verifyJSON(rep audit.Report) any {
 	out := struct {
 		Good    bool        `json:"good"`
 		Broken  *broken     `json:"broken"`
+		Pruned  int64       `json:"pruned"` // the rows up to this one are gone
 		Rows    int64       `json:"rows"`
 		Intents int64       `json:"intents"`
 		Hash    string      `json:"hash"`
 		Anchor  int64       `json:"anchor"`
 		OpenAll int64       `json:"open_intents"`
 		Open    []chain.Row `json:"open"`
-	}{rep.Broken == nil, nil, rep.Rows, rep.Intents, rep.Head.Hash.String(), rep.Anchor, rep.OpenAll, rep.Open}
+		Sealed  sealedJSON  `json:"signed"`
+	}{rep.Broken == nil, nil, rep.Pruned, rep.Rows, rep.Intents, rep.Head.Hash.String(), rep.Anchor, rep.OpenAll, rep.Open, sealedOf(rep.Sealed, why)}
 	if b := rep.Broken; b != nil {
 		out.Broken = &broken{b.Row, b.Kind, b.Why}
 	}
 	return out
 }
 
-func writeReport(w io.Writer, rep audit.Report) {
+func writeReport(w io.Writer, rep audit.Report, why string) {
 	if b := rep.Broken; b != nil {
 		at := ""
 		if b.Row != 0 {
@@ -338,6 +359,7 @@ func writeReport(w io.Writer, rep audit.Report) {
 		if rep.Rows > 0 {
 			fmt.Fprintf(w, "newest: row %d of %s, hash %s\n", rep.Head.ID, rep.Head.Time.Format(time.RFC3339), rep.Head.Hash)
 		}
+		writeSealed(w, rep, why)
 	}
 	if rep.OpenAll == 0 {
 		return
@@ -391,21 +413,28 @@ func (d *Desk) reseal(args []string) int {
 	if !*keep {
 		return d.usage("audit reseal: say --keep-broken: the broken record is kept beside the new one, never mended")
 	}
-	rep, err := audit.Verify(context.Background(), d.Dir)
+	known, why, err := d.known("", "")
+	if err != nil {
+		return d.Fail(err)
+	}
+	rep, err := audit.Verify(context.Background(), d.Dir, known)
 	if err != nil {
 		return max(d.Fail(err), reeve.ExitFailed)
 	}
-	writeReport(d.Stderr, rep)
+	writeReport(d.Stderr, rep, why)
 	if rep.Broken == nil {
 		return d.Fail(errors.New("audit reseal: the record holds; there is nothing to put aside"))
 	}
 	if err := d.Present("audit reseal", "reseal"); err != nil {
 		return d.Fail(err)
 	}
-	kept, err := audit.Reseal(context.Background(), d.Dir, *keep, time.Now)
+	kept, err := audit.Reseal(context.Background(), d.Dir, *keep, known, time.Now)
 	if err != nil {
 		return d.Fail(err)
 	}
 	fmt.Fprintf(d.Stderr, "reeve: a new record is open; the broken one is kept as %s\n", kept)
+	if known.Memory != nil {
+		fmt.Fprintf(d.Stderr, "reeve: it is signed once you run: reeve audit accept\n")
+	}
 	return reeve.ExitOK
 }

@@ -1,0 +1,80 @@
+package notary
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/reeve-gate/reeve/internal/audit/seal"
+)
+
+// place is a publisher.
+type place struct {
+	given chan int64
+	err   error
+	stuck bool
+}
+
+func (p *place) Name() string { return "place" }
+
+func (p *place) Publish(ctx context.Context, signed string, prove func(int64) (tlog.TreeProof, error)) error {
+	if p.stuck {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if p.err != nil {
+		return p.err
+	}
+	size := seal.SizeOf(signed)
+	if older := size - 2; older > 0 {
+		if _, err := prove(older); err != nil {
+			return err
+		}
+	}
+	p.given <- size
+	return nil
+}
+
+// TestWhoCannotBeReachedHoldsUpNothingAndItsLagIsTold: a place that never
+// answers, one that refuses and one that takes everything.
+func TestWhoCannotBeReachedHoldsUpNothingAndItsLagIsTold(t *testing.T) {
+	h := newHouse(t)
+	takes := &place{given: make(chan int64, 10)}
+	for _, p := range []*place{takes, {err: errors.New("it is full")}, {stuck: true}} {
+		h.n.Sinks = append(h.n.Sinks, &Sink{To: p})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, s := range h.n.Sinks {
+		s.start(ctx, h.n)
+	}
+	for _, want := range []int64{2, 4} {
+		h.call()
+		h.sign()
+		select {
+		case got := <-takes.given:
+			if got != want {
+				t.Errorf("given %d rows, want %d", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("nothing was given")
+		}
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, lines := h.n.Lines()
+		if strings.Join(lines, "; ") == "place: up to row 4; place: up to row 0, 4 rows behind: it is full; place: up to row 0, 4 rows behind" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("status says %q", lines)
+		}
+	}
+	cancel()
+	for _, s := range h.n.Sinks {
+		<-s.done
+	}
+}

@@ -1,0 +1,217 @@
+package seal
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/reeve-gate/reeve/internal/audit/chain"
+)
+
+// Checker holds checkpoints against the rows of a record, which pass by in
+// their order. Key, where there are checkpoints, is required.
+type Checker struct {
+	Key     Key
+	Start   chain.Start
+	Book    Book
+	Memory  *Memory // nil = the vault was not asked
+	Against string  // a signed checkpoint that was kept elsewhere; empty = none
+	Tree    *Tree   // says which row it was; nil = only between which checkpoints
+
+	rows   *Range
+	marks  []mark      // what the tree was, the smallest first
+	good   int64       // rows of the newest one that held
+	since  []tlog.Hash // leaves behind it
+	broken *chain.Break
+	signed chan *chain.Break // what is wrong with the signatures
+	newest int64             // rows of the newest checkpoint in the book
+}
+
+// mark is what the tree was at one size, and who says so.
+type mark struct {
+	size int64
+	root string
+	who  string
+}
+
+// longest is how many leaves are kept to find the one that was changed.
+const longest = 1 << 20
+
+// Begin reads the checkpoints and begins to verify their signatures. A Break
+// says what is wrong with them at first sight.
+func (k *Checker) Begin() *chain.Break {
+	k.rows = From(k.Start)
+	k.signed = make(chan *chain.Break, 1)
+	for i, n := range k.Book.Notes {
+		c, err := parseNote(n)
+		if err != nil {
+			return chain.Found(0, chain.KindCheckpoint, "number %d of them: %v", i+1, err)
+		}
+		if i > 0 && c.Size <= k.newest {
+			return chain.Found(0, chain.KindCheckpoint, "number %d of them is of %d rows, and the one before of %d: they only grow", i+1, c.Size, k.newest)
+		}
+		k.newest = c.Size
+		k.mark(c, "a signed checkpoint")
+	}
+	if k.Start.ID > 0 {
+		c, err := parseNote(k.Start.Note)
+		if err != nil || c.Size != k.Start.ID {
+			return chain.Found(0, chain.KindPrune, "what stands at the cut behind row %d is no checkpoint of so many rows", k.Start.ID)
+		}
+		k.mark(c, "the signed checkpoint at the cut")
+	}
+	if m := k.Memory; m != nil && m.Size > 0 && m.Size >= k.Start.ID {
+		k.marks = append(k.marks, mark{m.Size, m.Root, "what the vault remembers"})
+	}
+	if b := k.against(); b != nil {
+		return b
+	}
+	slices.SortStableFunc(k.marks, func(a, b mark) int { return cmp.Compare(a.size, b.size) })
+	go func() { k.signed <- k.signatures() }()
+	k.compare()
+	return nil
+}
+
+func parseNote(signed string) (Checkpoint, error) {
+	body, _, found := strings.Cut(signed, "\n\n")
+	if !found {
+		return Checkpoint{}, ErrCheckpoint
+	}
+	return ParseCheckpoint(body + "\n")
+}
+
+func (k *Checker) mark(c Checkpoint, who string) {
+	if c.Size < k.Start.ID {
+		return // of rows that were pruned; it goes with them
+	}
+	k.marks = append(k.marks, mark{c.Size, base64.StdEncoding.EncodeToString(c.Root[:]), who})
+}
+
+// against takes the checkpoint that was kept elsewhere. One of fewer rows than
+// were pruned is proven by the tree.
+func (k *Checker) against() *chain.Break {
+	if k.Against == "" {
+		return nil
+	}
+	c, err := k.Key.Open(k.Against)
+	if err != nil {
+		return chain.Found(0, chain.KindSignature, "the checkpoint that was kept elsewhere is not signed by %s: %v", k.Key, err)
+	}
+	if c.Size >= k.Start.ID {
+		k.mark(c, "the checkpoint that was kept elsewhere")
+		return nil
+	}
+	if k.Tree != nil {
+		_, err = k.Tree.Consistent(c, Checkpoint{Size: k.Start.ID, Root: k.rows.Root()})
+	}
+	if k.Tree == nil || err != nil {
+		return chain.Found(0, chain.KindCheckpoint, "the checkpoint that was kept elsewhere is of %d rows, and the record does not prove that it began with them: rows up to %d were pruned", c.Size, k.Start.ID)
+	}
+	return nil
+}
+
+// signatures verifies all of them, the newest first.
+func (k *Checker) signatures() *chain.Break {
+	for i := len(k.Book.Notes) - 1; i >= 0; i-- {
+		if _, err := k.Key.Open(k.Book.Notes[i]); err != nil {
+			c, _ := parseNote(k.Book.Notes[i])
+			return chain.Found(0, chain.KindSignature, "the checkpoint of %d rows is not signed by %s: %v", c.Size, k.Key, err)
+		}
+	}
+	if k.Start.ID > 0 {
+		if _, err := k.Key.Open(k.Start.Note); err != nil {
+			return chain.Found(0, chain.KindPrune, "the checkpoint at the cut behind row %d is not signed by %s: %v", k.Start.ID, k.Key, err)
+		}
+	}
+	return nil
+}
+
+// Row takes the next row.
+func (k *Checker) Row(_ int64, hash chain.Hash) {
+	if k.broken != nil || len(k.marks) == 0 {
+		return
+	}
+	k.rows.Push(hash, nil)
+	if k.Tree != nil && len(k.since) < longest {
+		k.since = append(k.since, leaf(hash))
+	}
+	k.compare()
+}
+
+// compare holds the rows so far against the marks of this size.
+func (k *Checker) compare() {
+	for len(k.marks) > 0 && k.marks[0].size == k.rows.Size() {
+		m := k.marks[0]
+		if root := k.rows.Root(); base64.StdEncoding.EncodeToString(root[:]) != m.root {
+			k.broken = k.place(m)
+			return
+		}
+		k.good, k.since = m.size, k.since[:0]
+		k.marks = k.marks[1:]
+	}
+}
+
+// place says which row is not the one that was signed, as well as it is known.
+func (k *Checker) place(m mark) *chain.Break {
+	first := max(k.good, k.Start.ID) + 1
+	if m.size <= k.Start.ID {
+		return chain.Found(0, chain.KindPrune, "%s of %d rows is not of what was cut off", m.who, m.size)
+	}
+	if row := k.changed(m, first); row > 0 {
+		return chain.Found(row, chain.KindAltered, "it is not the row that %s of %d rows has: it was changed, and the chain rewritten behind it", m.who, m.size)
+	}
+	return chain.Found(first, chain.KindCheckpoint, "rows %d to %d are not those that %s has: one was changed, removed or put in, and the chain rewritten behind it", first, m.size, m.who)
+}
+
+// changed finds the first leaf that is another one in the file of the tree,
+// where that is still the tree that was signed.
+func (k *Checker) changed(m mark, first int64) (row int64) {
+	if k.Tree == nil || int64(len(k.since)) != m.size-first+1 {
+		return 0
+	}
+	was, err := k.Tree.At(m.size)
+	if err != nil {
+		return 0
+	}
+	if root := was.Root(); base64.StdEncoding.EncodeToString(root[:]) != m.root {
+		return 0
+	}
+	for i, now := range k.since {
+		was, err := k.Tree.ReadHashes([]int64{tlog.StoredHashIndex(0, first-1+int64(i))})
+		if err != nil {
+			return 0
+		}
+		if was[0] != now {
+			return first + int64(i)
+		}
+	}
+	return 0
+}
+
+// End says what is wrong, or nil. Every row has passed by.
+func (k *Checker) End() *chain.Break {
+	if b := <-k.signed; b != nil {
+		return b
+	}
+	rows := k.rows.Size()
+	switch {
+	case k.broken != nil:
+		return k.broken
+	case len(k.marks) > 0:
+		return chain.Found(rows+1, chain.KindCut, "the record ends at row %d; %s is of %d rows", rows, k.marks[0].who, k.marks[0].size)
+	case k.Memory != nil && k.Memory.Size > k.newest:
+		had := "there are none"
+		if k.newest > 0 {
+			had = fmt.Sprintf("the newest is of %d rows", k.newest)
+		}
+		return chain.Found(0, chain.KindUnsealed, "%s, and the vault remembers one of %d rows", had, k.Memory.Size)
+	}
+	return nil
+}
+
+// Newest is the number of rows of the newest checkpoint.
+func (k *Checker) Newest() int64 { return k.newest }
