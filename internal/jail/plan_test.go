@@ -393,6 +393,8 @@ func TestARefusedRootIsToldInWords(t *testing.T) {
 		filepath.Join(h.home, "none"):        "write: there is no directory " + filepath.Join(h.home, "none") + "; make it first, or name one that is there",
 		filepath.Join(h.home, "file"):        "write: " + filepath.Join(h.home, "file") + " is not a directory; name the one that it is in",
 		filepath.Join(h.home, ".config/git"): "write: " + filepath.Join(h.home, ".config/git") + ": git starts programs from what stands in " + filepath.Join(h.home, ".config/git") + ", outside of the boundary too: choose another directory, or change it there yourself",
+		"/usr/local/bin":                     "write: /usr/local/bin: the PATH starts programs from what stands in /usr/local/bin, outside of the boundary too: choose another directory, or change it there yourself",
+		"/etc/ssl":                           "write: /etc/ssl: the machine starts programs from what stands in /etc, outside of the boundary too: choose another directory, or change it there yourself",
 	} {
 		if _, err := Profiles()[0].Plan(h.place(), Options{Write: []string{path}}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", path, err, want)

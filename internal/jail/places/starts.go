@@ -4,6 +4,7 @@
 package places
 
 import (
+	"iter"
 	"path/filepath"
 	"strings"
 )
@@ -52,23 +53,52 @@ latexmk         | .latexmkrc .config/latexmk
 // movedStarts are the variables that put a directory of the table elsewhere.
 var movedStarts = map[string]string{".config": "XDG_CONFIG_HOME", ".local/share": "XDG_DATA_HOME", ".cargo": "CARGO_HOME"}
 
+// ofMachine are those of the machine, which matter where it is root who runs
+// something, or where a person was given such a directory.
+const ofMachine = `
+the PATH        | /usr/bin /usr/sbin /usr/games /usr/local/bin /usr/local/sbin /snap/bin /opt/homebrew/bin /home/linuxbrew/.linuxbrew/bin
+every program   | /usr/lib /usr/lib32 /usr/lib64 /usr/libexec /usr/local/lib /usr/local/libexec
+the machine     | /etc /boot /run/systemd /run/udev /usr/local/etc /private/etc
+the desktop     | /usr/share/applications /usr/share/dbus-1 /usr/share/polkit-1 /usr/local/share/applications /usr/local/share/dbus-1
+cron            | /var/spool/cron /var/spool/anacron /var/spool/at /var/spool/incron
+the Mac         | /Library
+`
+
 // Start is a path, present or not, and what starts something from it.
 type Start struct{ Path, By string }
 
 // Starts are those of one home directory, where getenv says where else a
 // program looks; each as it is spelled, with whatever links are in it.
 func Starts(home string, getenv func(string) string) (all []Start) {
-	for line := range strings.Lines(starters) {
-		by, names, _ := strings.Cut(line, "|")
-		for name := range strings.FieldsSeq(names) {
-			by := strings.TrimSpace(by)
-			all = append(all, Start{filepath.Join(home, name), by})
-			for dir, variable := range movedStarts {
-				if rest, below := strings.CutPrefix(name, dir+"/"); below && filepath.IsAbs(getenv(variable)) {
-					all = append(all, Start{filepath.Join(getenv(variable), rest), by})
-				}
+	for name, by := range table(starters) {
+		all = append(all, Start{filepath.Join(home, name), by})
+		for dir, variable := range movedStarts {
+			if rest, below := strings.CutPrefix(name, dir+"/"); below && filepath.IsAbs(getenv(variable)) {
+				all = append(all, Start{filepath.Join(getenv(variable), rest), by})
 			}
 		}
 	}
 	return all
+}
+
+// OfMachine are those of the machine, by absolute path.
+func OfMachine() (all []Start) {
+	for name, by := range table(ofMachine) {
+		all = append(all, Start{name, by})
+	}
+	return all
+}
+
+// table gives each name of a table, and what its line begins with.
+func table(text string) iter.Seq2[string, string] {
+	return func(yield func(name, by string) bool) {
+		for line := range strings.Lines(text) {
+			by, names, _ := strings.Cut(line, "|")
+			for name := range strings.FieldsSeq(names) {
+				if !yield(name, strings.TrimSpace(by)) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -130,7 +130,7 @@ func (l *laying) roots(readOnly bool) error {
 		case slices.Contains([]string{".config", ".cache", ".local", ".local/share", ".local/state", ".local/bin"}, strings.TrimPrefix(root, l.facts.home+"/")):
 			return fmt.Errorf("%s holds the settings of many programs there: name a directory inside it", root)
 		}
-		for _, start := range places.Starts(l.facts.home, func(string) string { return "" }) {
+		for _, start := range append(places.Starts(l.facts.home, func(string) string { return "" }), places.OfMachine()...) {
 			if tree.Within(start.Path, root) {
 				return fmt.Errorf("%s: %s starts programs from what stands in %s there, outside of the boundary too: choose another directory", root, start.By, start.Path)
 			}

@@ -123,7 +123,7 @@ func TestCodesAndSignalsComeBack(t *testing.T) {
 	if got := strings.Fields(c.Stdout.Text); !slices.Equal(got[:4], []string{"40", "0", "3", "1048576"}) {
 		t.Errorf("limits: %v %s", got, c.Stderr.Text)
 	}
-	s.Opts.Limits = jail.Limits{Wall: 300 * time.Millisecond}
+	s.Opts.Limits = jail.Limits{Wall: 3 * time.Second} // getting there is in it
 	begin := time.Now()
 	if c := m.run(t, s, "sleep 1000"); c.Exit.Code == 0 || time.Since(begin) > 20*time.Second {
 		t.Errorf("the wall time did not hold: %+v", c)
@@ -327,6 +327,7 @@ func TestWithoutABoundaryThereNothingStarts(t *testing.T) {
 			"the system's":           {func(s *Starter) { s.Dir = "/usr/lib" }, "belongs to the system"},
 			"a root to write":        {func(s *Starter) { s.Opts.Write = []string{"/etc"} }, "belongs to the system"},
 			"what git starts from":   {func(s *Starter) { s.Opts.Write = []string{filepath.Join(m.Home, ".config/git/hooks")} }, "git starts programs from what stands in"},
+			"what the PATH has":      {func(s *Starter) { s.Opts.Write = []string{"/usr/local/bin"} }, "the PATH starts programs from what stands in"},
 			"no such root to write":  {func(s *Starter) { s.Opts.Write = []string{"/no/such"} }, "there is no directory /no/such"},
 			"a line break":           {func(s *Starter) { s.Dir = m.Workspace + "\n/etc" }, "there is no directory"},
 			"no answer":              {func(s *Starter) { s.Options = append([]string{"Port=1"}, s.Options...) }, "Connection refused"},
