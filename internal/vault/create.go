@@ -34,9 +34,10 @@ func Create(ctx context.Context, opt Options, h Holder) (*Vault, error) {
 	if _, err := os.Lstat(opt.File); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("make the vault: %s is there already", opt.File)
 	}
-	if opt.Head != "" {
-		if err := os.Remove(opt.Head); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("make the vault: %w", err)
+	// A log that a vault before it left would be read as this one's.
+	for _, old := range []string{opt.Head, opt.File + "-wal", opt.File + "-shm"} {
+		if err := os.Remove(old); old != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("make the vault: %w; remove it by hand and try again", err)
 		}
 	}
 	k := kekRow{id: newID(), state: "active", holder: h.Kind()}
@@ -67,11 +68,14 @@ func Create(ctx context.Context, opt Options, h Holder) (*Vault, error) {
 // looks finds a whole vault or none.
 func (v *Vault) found(k kekRow, kek []byte) (err error) {
 	half := v.opt.File + ".new"
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(half + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("make the vault: %w", err)
-		}
+	if err := discard(half); err != nil {
+		return fmt.Errorf("make the vault: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			discard(half)
+		}
+	}()
 	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("make the vault: %w", err)
@@ -87,18 +91,41 @@ func (v *Vault) found(k kekRow, kek []byte) (err error) {
 	defer ref.Wipe(root)
 	ks := newKeys(k.id, kek, root)
 	now := v.opt.Now().UTC().Format(time.RFC3339)
-	err = errors.Join(
-		conn.Exec("BEGIN"), conn.Exec(schema),
-		conn.Do("INSERT INTO meta VALUES(1, ?, ?, ?, ?, 1, ?)", int64(format), v.id, now, sealKey(ks.wrap, root, bound("reeve vault root 1", v.id, k.id)), listing{}.mac(ks, v.id, 1)),
-		conn.Do("INSERT INTO kek VALUES(?, ?, ?, ?, ?, ?)", []driver.Value{k.id, k.state, k.holder, k.note, k.wrapped, now}...),
-		conn.Exec("COMMIT"))
-	if err = errors.Join(err, conn.Close()); err != nil {
+	for _, step := range []func() error{
+		func() error { return conn.Exec("BEGIN") },
+		func() error { return conn.Exec(schema) },
+		func() error {
+			return conn.Do("INSERT INTO meta VALUES(1, ?, ?, ?, ?, 1, ?)", int64(format), v.id, now, sealKey(ks.wrap, root, bound("reeve vault root 1", v.id, k.id)), listing{}.mac(ks, v.id, 1))
+		},
+		func() error {
+			return conn.Do("INSERT INTO kek VALUES(?, ?, ?, ?, ?, ?)", k.id, k.state, k.holder, k.note, k.wrapped, now)
+		},
+		func() error { return conn.Exec("COMMIT") },
+	} {
+		if err = step(); err != nil {
+			break
+		}
+	}
+	if closed := conn.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
 		return of(err, "make the vault")
 	}
 	if err := os.Rename(half, v.opt.File); err != nil {
 		return fmt.Errorf("make the vault: %w", err)
 	}
 	return durable.SyncDir(filepath.Dir(v.opt.File))
+}
+
+// discard removes a database that is not wanted, and what stands beside it.
+func discard(file string) error {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(file + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rekey gives the vault a new KEK, which to holds; the key before it opens
@@ -110,29 +137,39 @@ func (v *Vault) Rekey(ctx context.Context, from, to Holder) error {
 		return err
 	}
 	defer leave()
-	if err := v.tidy(ctx, from, to); err != nil {
-		return err
-	}
+	v.tidy(ctx, from, to) // what it cannot do now stands in nobody's way
 	was, err := v.active()
 	if err != nil {
 		return err
 	}
 	now := v.opt.Now().UTC().Format(time.RFC3339)
 	k := kekRow{id: newID(), state: "coming", holder: to.Kind(), note: []byte{}}
+	if p, ok := to.(placed); ok {
+		k.note = p.Place()
+	}
 	// Noted before it is made, so that a key that is left over is found.
 	if err := v.conn.Do("INSERT INTO kek VALUES(?, ?, ?, ?, ?, ?)", k.id, k.state, k.holder, k.note, []byte{}, now); err != nil {
 		return of(err, "change the vault's key")
 	}
 	kek := newKey()
 	defer ref.Wipe(kek)
-	if err := v.hand(ctx, to, &k, kek); err != nil {
-		return errors.Join(err, v.drop(ctx, &k, to))
+	err = v.hand(ctx, to, &k, kek)
+	if err == nil {
+		err = v.turn(&was, &k, kek)
 	}
-	if err := v.turn(&was, &k, kek); err != nil {
-		return errors.Join(err, v.drop(ctx, &k, to))
+	if err != nil {
+		v.drop(ctx, &k, to) // or the next change does
+		return err
 	}
-	return v.tidy(ctx, from, to)
+	if err := v.tidy(ctx, from, to); err != nil {
+		return fmt.Errorf("the vault's key was changed; the former one opens nothing any more, and the next change or unlock forgets it: %w", err)
+	}
+	return nil
 }
+
+// placed is a holder whose notes are known before it makes a key, since they say
+// where.
+type placed interface{ Place() (note []byte) }
 
 // state is that of one KEK in the file now; "" where it is not there.
 func (v *Vault) state(id string) (state string, err error) {

@@ -16,11 +16,12 @@ var (
 	ErrWrongKey   = errors.New("the key does not open the vault")
 	ErrDamaged    = errors.New("the vault's file is damaged")
 	ErrRolledBack = errors.New("the vault's file is older than the vault was")
+	ErrReplaced   = errors.New("the vault's file was removed or replaced while it was open, so that nothing was changed; try again, and it is opened anew")
 	ErrBusy       = errors.New("another process is changing the vault; try again when it is done")
 )
 
 const (
-	repair = "put back the copy that reeve vault export made (reeve vault import), or a copy of vault.db; moving the file away and reeve vault init begin anew"
+	repair = "put a copy of vault.db back; or move the file away and make a new one (reeve vault init), which takes over a copy that reeve vault export made (reeve vault import)"
 	older  = "put the newer vault.db back; where the older one was put there on purpose, reeve vault unlock --accept-older takes it as it is"
 )
 
@@ -34,14 +35,14 @@ func of(err error, doing string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrRolledBack), errors.Is(err, ErrAbsent), errors.Is(err, ErrThere), errors.Is(err, ErrWrongKey), errors.Is(err, ErrBusy):
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrRolledBack), errors.Is(err, ErrAbsent), errors.Is(err, ErrThere), errors.Is(err, ErrWrongKey), errors.Is(err, ErrBusy), errors.Is(err, ErrReplaced):
 		return err
 	case sqlite.Busy(err):
 		return fmt.Errorf("%s: %w", doing, ErrBusy)
 	case sqlite.Damaged(err):
 		return damaged("%s: %v", doing, err)
 	case sqlite.DiskFull(err):
-		return fmt.Errorf("%s: the disk is full, or the file cannot be written; nothing was changed: %w", doing, err)
+		return fmt.Errorf("%s: the disk is full, or the file cannot be written, so that nothing was changed; make room there and try again: %w", doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

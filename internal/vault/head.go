@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/reeve-gate/reeve/internal/durable"
 )
@@ -62,7 +64,7 @@ func (v *Vault) judge(noted int64, err error, counter int64) error {
 // readHead is the noted counter. A line of another vault, or one that was not
 // written by this one, is none.
 func (v *Vault) readHead(k *keys) (int64, error) {
-	text, err := os.ReadFile(v.opt.Head)
+	text, err := readSmall(v.opt.Head)
 	if err != nil {
 		return 0, err
 	}
@@ -74,4 +76,23 @@ func (v *Vault) readHead(k *keys) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%w: %s is of another vault or was changed: %s", ErrRolledBack, v.opt.Head, older)
+}
+
+// readSmall reads a file of a line. Something else in its place, such as a pipe
+// that nobody writes to or a file without end, is read as nothing, since it must
+// not hold the daemon up.
+func readSmall(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, 4096))
 }

@@ -53,6 +53,7 @@ type Vault struct {
 	id  string
 
 	mu      sync.Mutex // guards what follows
+	file    fs.FileInfo
 	conn    *sqlite.Conn
 	get     *sqlite.Stmt
 	keys    *keys // nil = locked
@@ -80,7 +81,7 @@ func Open(opt Options) (*Vault, error) {
 			return nil, fmt.Errorf("open the vault: %s can be read by others: %w", opt.File, err)
 		}
 	}
-	v := &Vault{opt: opt}
+	v := &Vault{opt: opt, file: info}
 	if v.conn, err = sqlite.Dial(opt.File, pragmas); err == nil {
 		err = v.identify()
 	}
@@ -145,6 +146,14 @@ func (v *Vault) Close() error {
 	err := v.conn.Close()
 	v.conn = nil
 	return err
+}
+
+// Replaced reports whether the file that is open is not the one at its place any
+// more: it was removed, or another was put there. What is written into it now
+// would be lost.
+func (v *Vault) Replaced() bool {
+	now, err := os.Lstat(v.opt.File)
+	return err != nil || !os.SameFile(v.file, now)
 }
 
 // ID names the vault for its whole life.
@@ -253,7 +262,8 @@ func (v *Vault) Unlock(ctx context.Context, h Holder, acceptOlder bool) error {
 		return err
 	}
 	v.keys, v.counter, v.rows = ks, counter, rows
-	return v.leftovers(ctx, h)
+	v.leftovers(ctx, h)
+	return nil
 }
 
 // keysOf takes a KEK out of its holder's hands, and what follows from it.
@@ -306,18 +316,20 @@ func (v *Vault) accept(ks *keys) (counter int64, rows listing, err error) {
 }
 
 // leftovers tidies up after a change of the key that was cut off. One that is
-// going on in another process is left alone.
-func (v *Vault) leftovers(ctx context.Context, h Holder) error {
+// going on in another process is left alone, and what cannot be done now, on a
+// full disk or while the keychain does not answer, is done the next time: the
+// vault is open all the same.
+func (v *Vault) leftovers(ctx context.Context, h Holder) {
 	all, err := v.keks()
 	if err != nil || len(all) == 1 {
-		return err
+		return
 	}
 	l, err := durable.TryLock(v.opt.File + ".lock")
 	if err != nil {
-		return nil // the next one does it
+		return
 	}
 	defer l.Close()
-	return v.tidy(ctx, h)
+	v.tidy(ctx, h)
 }
 
 // open takes the KEK out of the holder's hands.

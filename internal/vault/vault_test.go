@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -318,6 +319,92 @@ func TestAChangeUnderAnOpenVaultIsNoticed(t *testing.T) {
 		_, err := v.Get(name(t, "a/k"))
 		fails(t, what, err, vault.ErrDamaged, "")
 		v.Close()
+	}
+}
+
+// TestWhatWasPutIntoAnOpenVaultIsNotRun: a trigger would take away what is kept.
+func TestWhatWasPutIntoAnOpenVaultIsNotRun(t *testing.T) {
+	p := newPlace(t)
+	v := p.create(t)
+	put(t, v, "a/k", "of a", vault.New)
+	p.sql(t, `CREATE TRIGGER other AFTER INSERT ON secret BEGIN DELETE FROM secret WHERE service = 'a'; END`)
+	_, err := v.Put(name(t, "b/k"), []byte("of b"), vault.New, "")
+	fails(t, "a change", err, vault.ErrDamaged, "did not make")
+	p.sql(t, `DROP TRIGGER other`)
+	has(t, v, "a/k", "of a")
+	put(t, v, "b/k", "of b", vault.New)
+}
+
+// TestAFileThatIsNotThereAnyMoreIsNotWrittenInto: a copy that is put back under an
+// open vault is the vault from then on; what went into the file before it would be
+// lost with it.
+func TestAFileThatIsNotThereAnyMoreIsNotWrittenInto(t *testing.T) {
+	for what, change := range map[string]func(file, copied string) error{
+		"removed":  func(file, _ string) error { return os.Remove(file) },
+		"replaced": func(file, copied string) error { return os.Rename(copied, file) },
+	} {
+		p := newPlace(t)
+		v := p.create(t)
+		raw, err := os.ReadFile(p.opt.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := filepath.Join(p.dir, "copy")
+		if err := errors.Join(os.WriteFile(copied, raw, 0o600), change(p.opt.File, copied)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = v.Put(name(t, "a/k"), []byte("of a"), vault.New, "")
+		fails(t, what, err, vault.ErrReplaced, "opened anew")
+		if !v.Replaced() {
+			t.Errorf("%s: it is not noticed", what)
+		}
+	}
+}
+
+// TestAVaultIsMadeWithoutTheLogOfTheOneBefore: SQLite would carry over what stands
+// in a log that bears the file's name.
+func TestAVaultIsMadeWithoutTheLogOfTheOneBefore(t *testing.T) {
+	p := newPlace(t)
+	v := p.create(t)
+	c, err := sqlite.Dial(p.opt.File, "mode=rw&_pragma=wal_autocheckpoint(0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Exec(`UPDATE meta SET counter = counter + 1`); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(p.opt.File + "-wal")
+	if err != nil || len(log) == 0 {
+		t.Fatalf("the log has %d bytes, %v", len(log), err)
+	}
+	v.Close()
+	c.Close()
+	if err := errors.Join(os.Remove(p.opt.File), os.WriteFile(p.opt.File+"-wal", log, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	again := p.create(t)
+	put(t, again, "a/k", "of a", vault.New)
+	has(t, again, "a/k", "of a")
+}
+
+// TestAHeadThatIsNoFileHoldsNobodyUp: it is read before the daemon answers anybody.
+func TestAHeadThatIsNoFileHoldsNobodyUp(t *testing.T) {
+	for what, plant := range map[string]func(head string) error{
+		"a pipe":             func(head string) error { return syscall.Mkfifo(head, 0o600) },
+		"a directory":        func(head string) error { return os.Mkdir(head, 0o700) },
+		"a link to no end":   func(head string) error { return os.Symlink("/dev/zero", head) },
+		"a file without end": func(head string) error { return errors.Join(os.WriteFile(head, nil, 0o600), os.Truncate(head, 1<<40)) },
+	} {
+		p := newPlace(t)
+		v := p.create(t)
+		put(t, v, "a/k", "of a", vault.New)
+		v.Close()
+		if err := errors.Join(os.Remove(p.opt.Head), plant(p.opt.Head)); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		_, err := p.open()
+		fails(t, what, err, vault.ErrRolledBack, "was changed")
 	}
 }
 

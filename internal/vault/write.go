@@ -36,7 +36,10 @@ func (v *Vault) change(do, after func() error) error {
 	if err := v.conn.Exec("BEGIN IMMEDIATE"); err != nil {
 		return of(err, "change the vault")
 	}
-	err := do()
+	err := v.ours() // again: a trigger that was put there meanwhile would run
+	if err == nil {
+		err = do()
+	}
 	if err == nil {
 		err = v.conn.Exec("COMMIT")
 	}
@@ -66,7 +69,9 @@ func (v *Vault) enter() (leave func(), err error) {
 		unlock()
 		v.mu.Unlock()
 	}
-	if err = v.fresh(true); err == nil {
+	if v.Replaced() {
+		err = fmt.Errorf("%w: %s", ErrReplaced, v.opt.File)
+	} else if err = v.fresh(true); err == nil {
 		err = v.firstHead()
 	}
 	if err != nil {

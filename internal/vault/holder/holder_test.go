@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -139,11 +140,66 @@ func TestAKeychainThatHangsIsGivenUp(t *testing.T) {
 		begin := time.Now()
 		hang := make(chan struct{})
 		_, err := (&holder.Keychain{Store: hanging{hang}}).Key(t.Context(), "v", "k", nil)
-		if !errors.Is(err, holder.ErrKeychainLocked) || !strings.Contains(err.Error(), "within 2s") || time.Since(begin) != 2*time.Second {
+		if !errors.Is(err, holder.ErrKeychainSilent) || !strings.Contains(err.Error(), "for 2s") || time.Since(begin) != 2*time.Second {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
 		close(hang)
 	})
+}
+
+// TestAVaultOpensAlthoughAFormerKeyCannotBeForgotten: what a change of the key left
+// is tidied up when that works, and keeps nobody from the vault meanwhile; a change
+// that went through says so.
+func TestAVaultOpensAlthoughAFormerKeyCannotBeForgotten(t *testing.T) {
+	opt, store := options(t), &stubborn{memory{held: map[string]string{}}, errors.New("not now")}
+	k := &holder.Keychain{Store: store}
+	v, err := vault.Create(t.Context(), opt, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if _, err := v.Put(token, []byte("the value"), vault.New, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Rekey(t.Context(), k, k); err == nil || !strings.Contains(err.Error(), "the vault's key was changed; the former one opens nothing any more") {
+		t.Errorf("a former key that stays: %v", err)
+	}
+	for _, left := range []int{2, 1} {
+		if len(store.held) != left {
+			t.Errorf("the keychain holds %d keys, want %d", len(store.held), left)
+		}
+		again, err := vault.Open(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if left == 1 {
+			break
+		}
+		if err := again.Unlock(t.Context(), k, false); err != nil {
+			t.Fatalf("it does not open: %v", err)
+		}
+		if got, err := again.Get(token); err != nil || string(got) != "the value" {
+			t.Errorf("%q, %v", got, err)
+		}
+		store.no = nil
+		if err := again.Unlock(t.Context(), k, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stubborn is a keychain that removes nothing while no is an error.
+type stubborn struct {
+	memory
+	no error
+}
+
+func (s *stubborn) Delete(ctx context.Context, a string) error {
+	if s.no != nil {
+		return s.no
+	}
+	return s.memory.Delete(ctx, a)
 }
 
 type hanging struct{ until chan struct{} }
@@ -204,6 +260,53 @@ func TestPassphrasesAreLongAndTheirCostIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", cost, err)
 		}
 	}
+}
+
+// TestAChangeOfTheKeyThatWasCutOffLeavesNoKeyInAFile: neither a line of the file that
+// the new key was to stand in, nor what a write that was cut off left beside it.
+func TestAChangeOfTheKeyThatWasCutOffLeavesNoKeyInAFile(t *testing.T) {
+	opt, dir := options(t), t.TempDir()
+	from, to := &holder.KeyFile{Path: filepath.Join(dir, "from")}, &holder.KeyFile{Path: filepath.Join(dir, "to")}
+	v, err := vault.Create(t.Context(), opt, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { recover() }()
+		v.Rekey(t.Context(), from, dying{to})
+	}()
+	if _, err := os.Stat(to.Path); err != nil {
+		t.Fatalf("no key was made: %v", err)
+	}
+	for _, beside := range []string{".to.0123456789abcdef.tmp", ".to.mine.tmp", "to.bak"} {
+		if err := os.WriteFile(filepath.Join(dir, beside), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := vault.Open(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if err := again.Unlock(t.Context(), from, false); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{".to.mine.tmp", "from", "to.bak"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("in the directory stand %q, %v; want %q", left, err, want)
+	}
+}
+
+// dying is a key file whose process ends once a key was made.
+type dying struct{ *holder.KeyFile }
+
+func (d dying) Make(ctx context.Context, vaultID, kek string) (key, note []byte, err error) {
+	d.KeyFile.Make(ctx, vaultID, kek)
+	panic("killed")
 }
 
 // TestAKeyFileIsPrivateAndStandsApart covers amendment 24.

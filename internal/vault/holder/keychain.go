@@ -16,7 +16,9 @@ import (
 var (
 	ErrNoKeychain     = errors.New("no keychain of the system answers here; with a desktop session, start its Secret Service (such as gnome-keyring or KWallet); without one, use reeve vault init --passphrase")
 	ErrKeychainLocked = errors.New("the system's keychain is locked; unlock it (a login to the desktop does, or its own program, such as seahorse), and try again")
-	ErrNoEntry        = errors.New("the system's keychain has no key for this vault; it was removed there, or the vault comes from another machine: open a copy that reeve vault export made with its passphrase (reeve vault import)")
+	ErrKeychainSilent = errors.New("the system's keychain does not answer: it waits for you to unlock it, or hangs; unlock it or start it anew, and try again")
+	ErrNoCollection   = errors.New("the system's keychain has no keyring to keep keys in; log in to the desktop once, or make one with the keychain's own program (such as seahorse), or use reeve vault init --passphrase")
+	ErrNoEntry        = errors.New("the system's keychain has no key for this vault; it was removed there, or the vault comes from another machine: put the entry back, or move vault.db away (reeve vault status shows where it is), make a new one (reeve vault init), and take over a copy that reeve vault export made (reeve vault import)")
 )
 
 // Service is the name under which a person finds our entries in the keychain.
@@ -61,7 +63,7 @@ func (k *Keychain) do(ctx context.Context, f func(context.Context, Store) error)
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the system's keychain did not answer within %s: %w", limit, ErrKeychainLocked)
+		return fmt.Errorf("%w (for %s)", ErrKeychainSilent, limit)
 	}
 }
 

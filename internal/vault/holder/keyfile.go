@@ -41,6 +41,9 @@ func KeyFileAt(note []byte) *KeyFile { return &KeyFile{Path: string(note)} }
 // Kind names the holder.
 func (f *KeyFile) Kind() string { return KindKeyFile }
 
+// Place is the note of its keys: the path.
+func (f *KeyFile) Place() []byte { return []byte(f.Path) }
+
 // Make adds a new key to the file. The note is the path.
 func (f *KeyFile) Make(_ context.Context, vaultID, kek string) (key, note []byte, err error) {
 	if err := f.place(); err != nil {
@@ -56,7 +59,7 @@ func (f *KeyFile) Make(_ context.Context, vaultID, kek string) (key, note []byte
 	line := fmt.Appendf(nil, "%s %s %s ", keyLine, vaultID, kek)
 	line = hex.AppendEncode(line, key)
 	lines = append(lines, line)
-	return key, []byte(f.Path), f.write(lines)
+	return key, f.Place(), f.write(lines)
 }
 
 // place refuses paths that would keep the key beside what it opens.
@@ -66,7 +69,7 @@ func (f *KeyFile) place() error {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(f.Path))
 	if err != nil {
-		return fmt.Errorf("the directory of the key file: %w", err)
+		return fmt.Errorf("the directory of the key file: %w; make it first, or name another", err)
 	}
 	for _, not := range f.Not {
 		if real, err := filepath.EvalSymlinks(not); err == nil {
@@ -111,6 +114,7 @@ func (f *KeyFile) Forget(_ context.Context, vaultID, kek string, note []byte) er
 	if at.Path == "" {
 		at.Path = f.Path
 	}
+	at.sweep()
 	lines, err := at.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -152,7 +156,7 @@ func (f *KeyFile) read() (lines [][]byte, err error) {
 	st, _ := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular() || info.Size() > 64<<10:
-		return nil, fmt.Errorf("the vault's key file %s is no small regular file", f.Path)
+		return nil, fmt.Errorf("the vault's key file %s is no small regular file: put the one back that reeve vault init or rekey made, or name another", f.Path)
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("the vault's key file %s can be read by others (mode %04o): chmod 600 it, and reeve vault rekey, since they may have read it", f.Path, info.Mode().Perm())
 	case st != nil && int(st.Uid) != os.Geteuid():
@@ -174,10 +178,25 @@ func (f *KeyFile) read() (lines [][]byte, err error) {
 func (f *KeyFile) write(lines [][]byte) error {
 	all := append(bytes.Join(lines, []byte("\n")), '\n')
 	defer ref.Wipe(all)
+	f.sweep()
 	if err := durable.WriteFile(f.Path, all, 0o600); err != nil {
 		return fmt.Errorf("write the vault's key file: %w", err)
 	}
 	return nil
+}
+
+// sweep removes what a write of the file left beside it that was cut off: it holds
+// keys. The vault is locked meanwhile; should another vault write the same file in
+// this moment, its write fails and it keeps the key that it had.
+func (f *KeyFile) sweep() {
+	dir, name := filepath.Split(f.Path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		mark, found := strings.CutPrefix(e.Name(), "."+name+".")
+		if mark, temp := strings.CutSuffix(mark, ".tmp"); found && temp && len(mark) == 16 && strings.Trim(mark, "0123456789abcdef") == "" {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 func wipeAll(lines [][]byte) { ref.Wipe(lines...) }

@@ -136,6 +136,14 @@ func serve(t *testing.T, dir string) *service {
 	return s
 }
 
+// collection puts the keyring on the bus; nil takes it away.
+func (s *service) collection(t *testing.T, at any) {
+	t.Helper()
+	if err := s.conn.Export(at, ssLogin, ssIface+"Collection"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestTheSecretServiceKeepsKeys covers Y92 on Linux: against a service on a real
 // message bus.
 func TestTheSecretServiceKeepsKeys(t *testing.T) {
@@ -146,6 +154,11 @@ func TestTheSecretServiceKeepsKeys(t *testing.T) {
 		t.Errorf("a bus without the service: %v", err)
 	}
 	s := serve(t, dir)
+	s.collection(t, nil)
+	if _, _, err := k.Make(t.Context(), "v", "k"); !errors.Is(err, ErrNoCollection) {
+		t.Errorf("a service without a keyring: %v", err)
+	}
+	s.collection(t, s)
 	key, note, err := k.Make(t.Context(), "v", "k")
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (s *secretService) with(ctx context.Context, f func(c *dbus.Conn, session d
 	var session dbus.ObjectPath
 	err = c.Object(ssName, ssPath).CallWithContext(ctx, ssIface+"Service.OpenSession", 0, "plain", dbus.MakeVariant("")).Store(&none, &session)
 	if err != nil {
-		return said(err)
+		return said(err, ErrNoKeychain)
 	}
 	defer c.Object(ssName, session).Call(ssIface+"Session.Close", dbus.FlagNoReplyExpected)
 	if err := unlocked(ctx, c, ssLogin); err != nil {
@@ -90,7 +90,7 @@ func unlocked(ctx context.Context, c *dbus.Conn, object dbus.ObjectPath) error {
 	var prompt dbus.ObjectPath
 	err := c.Object(ssName, ssPath).CallWithContext(ctx, ssIface+"Service.Unlock", 0, []dbus.ObjectPath{object}).Store(&open, &prompt)
 	if err != nil {
-		return said(err)
+		return said(err, ErrNoKeychain)
 	}
 	if prompt != "/" {
 		c.Object(ssName, prompt).CallWithContext(ctx, ssIface+"Prompt.Dismiss", 0)
@@ -99,18 +99,24 @@ func unlocked(ctx context.Context, c *dbus.Conn, object dbus.ObjectPath) error {
 	return nil
 }
 
-// said gives an error of the service its meaning.
-func said(err error) error {
+// said gives an error of the service its meaning; missing is that of an object
+// that is not there.
+func said(err, missing error) error {
 	var e dbus.Error
 	if errors.As(err, &e) {
 		switch e.Name {
+		case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownInterface",
+			"org.freedesktop.DBus.Error.NoSuchObject", ssIface + "Error.NoSuchObject":
+			return missing
+		case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut":
+			return ErrKeychainSilent
 		case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner", "org.freedesktop.DBus.Error.Spawn.ChildExited", "org.freedesktop.DBus.Error.Spawn.ExecFailed":
 			return ErrNoKeychain
 		case ssIface + "Error.IsLocked":
 			return ErrKeychainLocked
 		}
 	}
-	return fmt.Errorf("the system's keychain: %w", err)
+	return fmt.Errorf("the system's keychain says %w; see that it works with its own program (such as seahorse), and try again", err)
 }
 
 func attributes(account string) map[string]string {
@@ -121,7 +127,7 @@ func find(ctx context.Context, c *dbus.Conn, account string) ([]dbus.ObjectPath,
 	var items []dbus.ObjectPath
 	err := c.Object(ssName, ssLogin).CallWithContext(ctx, ssIface+"Collection.SearchItems", 0, attributes(account)).Store(&items)
 	if err != nil {
-		return nil, said(err)
+		return nil, said(err, ErrNoCollection)
 	}
 	if len(items) == 0 {
 		return nil, ErrNoEntry
@@ -140,7 +146,7 @@ func (s *secretService) Get(ctx context.Context, account string) (text string, e
 		}
 		var v secret
 		if err := c.Object(ssName, items[0]).CallWithContext(ctx, ssIface+"Item.GetSecret", 0, session).Store(&v); err != nil {
-			return said(err)
+			return said(err, ErrNoEntry)
 		}
 		text = string(v.Value)
 		clear(v.Value)
@@ -159,7 +165,7 @@ func (s *secretService) Set(ctx context.Context, account, text string) error {
 		err := c.Object(ssName, ssLogin).CallWithContext(ctx, ssIface+"Collection.CreateItem", 0, properties,
 			secret{session, []byte{}, []byte(text), "text/plain"}, true).Store(&item, &prompt)
 		if err != nil {
-			return said(err)
+			return said(err, ErrNoCollection)
 		}
 		if prompt != "/" {
 			return ErrKeychainLocked
@@ -177,7 +183,7 @@ func (s *secretService) Delete(ctx context.Context, account string) error {
 		for _, item := range items {
 			var prompt dbus.ObjectPath
 			if err := c.Object(ssName, item).CallWithContext(ctx, ssIface+"Item.Delete", 0).Store(&prompt); err != nil {
-				return said(err)
+				return said(err, ErrNoEntry)
 			}
 			if prompt != "/" {
 				return ErrKeychainLocked

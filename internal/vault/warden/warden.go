@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/reeve-gate/reeve/internal/durable"
@@ -79,6 +80,7 @@ func (w *Warden) State() State {
 func (w *Warden) Start(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.tidy()
 	_, err := w.usable(ctx)
 	if errors.Is(err, vault.ErrNone) {
 		return nil
@@ -98,6 +100,10 @@ func (w *Warden) Close() {
 
 // opened is the vault, perhaps locked.
 func (w *Warden) opened() (*vault.Vault, error) {
+	if w.v != nil && w.v.Replaced() {
+		w.v.Close()
+		w.v = nil
+	}
 	if w.v != nil {
 		return w.v, nil
 	}
@@ -404,17 +410,20 @@ func (w *Warden) Import(ctx context.Context, path string, passphrase []byte, rep
 				return fmt.Errorf("it was not made by reeve vault export, so that nothing was taken over: %w", err)
 			}
 		}
+		if err := w.maskAll(in); err != nil { // before the first is kept
+			return err
+		}
 		for _, e := range all {
 			switch err := pass(in, v, e.Name, how, "import"); {
 			case errors.Is(err, vault.ErrThere):
 				kept++
 			case err != nil:
-				return err
+				return fmt.Errorf("%w (%d secrets were taken over before that; they are there already when you try again)", err, taken)
 			default:
 				taken++
 			}
 		}
-		return w.maskAll(v)
+		return nil
 	})
 	if err != nil {
 		return taken, kept, fmt.Errorf("take over the copy %s: %w", path, err)
@@ -466,10 +475,24 @@ func pass(from, to *vault.Vault, n ref.Name, how vault.How, origin string) error
 	return err
 }
 
+const copies = "vault-copy-"
+
+// tidy removes the copies of a daemon that was killed.
+func (w *Warden) tidy() {
+	dir := filepath.Dir(w.Options.File)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), copies) {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
 // aside calls f with a place for a vault of the moment, in the vault's own
 // directory, which is removed again. Everything in it is sealed.
 func (w *Warden) aside(f func(vault.Options) error) error {
-	dir, err := os.MkdirTemp(filepath.Dir(w.Options.File), "vault-copy-")
+	w.tidy()
+	dir, err := os.MkdirTemp(filepath.Dir(w.Options.File), copies)
 	if err != nil {
 		return err
 	}
