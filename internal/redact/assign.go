@@ -154,9 +154,6 @@ func (s *scan) value(j int, a assign.Value) (span, bool) {
 	}
 	a.Spaced = j > from || a.Name.Spaced
 	s.keep = j
-	if s.markAt(j) > 0 {
-		return span{}, false
-	}
 	k := j
 	for s.at(k) == '\\' {
 		k++
@@ -195,6 +192,11 @@ func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 		s.short = true
 	}
 	v := s.buf[from:min(end, s.hi)]
+	if a.Meaning.Secret() && !a.Compared {
+		if to, yes := s.partly(from, func(j int) int { return s.quoted(j, quote, esc) }); yes {
+			return span{at: from, cover: to, quote: quote, esc: esc}, true
+		}
+	}
 	switch {
 	case v == "" || v[0] == ' ' || v[0] == '\t' || value.Placeholder(v) || mark.In(v):
 		return span{}, false
@@ -250,6 +252,9 @@ func (s *scan) quoted(j int, quote byte, esc int) int {
 
 // headerValue is the rest of a header.
 func (s *scan) headerValue(j int, a assign.Value) (span, bool) {
+	if to, yes := s.partly(j, s.ofClass(headerChar)); yes {
+		return span{at: j, cover: to, class: headerChar}, true
+	}
 	end := s.run(j, headerChar)
 	v := strings.TrimRight(s.buf[j:end], " \t")
 	switch {
@@ -280,6 +285,11 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 	if c := s.at(j); cl == lineChar && (c == '|' || c == '>') && a.Op == ':' {
 		return s.block(j, a)
 	}
+	if a.Meaning.Secret() {
+		if to, yes := s.partly(j, s.ofClass(cl)); yes {
+			return span{at: j, cover: to, class: cl}, true
+		}
+	}
 	end := s.run(j, cl)
 	v := s.buf[j:end]
 	if v == "" || mark.In(v) || value.Placeholder(v) || value.Neutral(v) {
@@ -299,6 +309,9 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 func (s *scan) signed(j int) (span, bool) {
 	end := s.run(j, valueChar)
 	v := s.buf[j:end]
+	if s.partlyIn(j, end) {
+		return span{at: j, cover: end, class: valueChar}, true
+	}
 	if len(v) < 16 || mark.In(v) || value.Placeholder(v) || value.Wordy(v) && len(v) < 24 {
 		return span{}, false
 	}

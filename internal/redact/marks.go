@@ -186,6 +186,7 @@ func (s *scan) given(j int, part command.Part) (span, bool) {
 	}
 	v := word[from:]
 	switch {
+	case s.partlyIn(j+from, j+len(word)):
 	case value.Placeholder(v), mark.In(v), value.English[v], value.Ports(v):
 		return span{}, false
 	case v == strings.ToUpper(v) && (name.Of(v) != name.Plain || strings.IndexByte(v, '_') > 0): // -p PASSWORD, in a help text
@@ -271,7 +272,7 @@ func (s *scan) operand(i int) (span, bool) {
 	}
 	v := words[secret]
 	s.keep = at[secret]
-	if value.Placeholder(v) || mark.In(v) || value.English[v] || value.Wordy(v) && name.Of(v) != name.Plain {
+	if !s.partlyIn(at[secret], at[secret]+len(v)) && (value.Placeholder(v) || mark.In(v) || value.English[v] || value.Wordy(v) && name.Of(v) != name.Plain) {
 		return span{}, false
 	}
 	return span{at: at[secret], cover: at[secret] + len(v)}, true
@@ -309,7 +310,7 @@ func (s *scan) element(i int) (span, bool) {
 	s.keep = i + 1
 	end := s.run(i+1, textChar)
 	v := strings.TrimSpace(s.buf[i+1 : end])
-	if v == "" || value.Placeholder(v) || mark.In(v) || !s.has(end, "</") {
+	if v == "" || !s.has(end, "</") || !s.partlyIn(i+1, end) && (value.Placeholder(v) || mark.In(v)) {
 		return span{}, false
 	}
 	return span{at: i + 1, cover: end}, true
@@ -324,6 +325,9 @@ func (s *scan) netrc(i int) (span, bool) {
 	s.keep = j
 	end := s.run(j, lineChar)
 	v := s.buf[j:end]
+	if s.partlyIn(j, end) {
+		return span{at: j, cover: end, class: lineChar}, true
+	}
 	if v == "" || v[0] == '=' || v[0] == '!' || value.Placeholder(v) || mark.In(v) || !s.onLine(i, "machine ") && value.Wordy(v) {
 		return span{}, false
 	}

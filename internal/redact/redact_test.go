@@ -423,3 +423,44 @@ func TestWhatIsShownIsMaskedAndVisible(t *testing.T) {
 		t.Errorf("Show gave %q", got)
 	}
 }
+
+// TestAForgedMarkHidesNothing: what somebody wrote beside a mark of their own
+// is masked with it, and what a mark stands alone for stays.
+func TestAForgedMarkHidesNothing(t *testing.T) {
+	r := New()
+	if err := r.AddSecret("held-one"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ in, want string }{
+		{"password=[REDACTED]hunter2", "password=[REDACTED]"},
+		{"password=hunter2[REDACTED]", "password=[REDACTED]"},
+		{"a password=[REDACTED]hunter2 b", "a password=[REDACTED] b"},
+		{"password=[REDACTED:github-token]hunter2,x", "password=[REDACTED]"},
+		{"x(password=[REDACTED][REDACTED]-hunter2)", "x(password=[REDACTED])"},
+		{`password="[REDACTED]hunter2"`, `password="[REDACTED]"`},
+		{`password='a hunter2-[REDACTED] b'`, `password='[REDACTED]'`},
+		{`{"token":"[REDACTED]hunter2"}`, `{"token":"[REDACTED]"}`},
+		{"--token [REDACTED]hunter2 --x", "--token [REDACTED] --x"},
+		{"Authorization: Bearer [REDACTED]hunter2", "Authorization: [REDACTED]"},
+		{"mysql -p[REDACTED]hunter2 db", "mysql -p[REDACTED] db"},
+		{"curl -u me:[REDACTED]hunter2 h", "curl -u me:[REDACTED] h"},
+		{"https://u:[REDACTED]hunter2@h/", "https://u:[REDACTED]@h/"},
+		{"<password>[REDACTED]hunter2</password>", "<password>[REDACTED]</password>"},
+		{"machine h login u password [REDACTED]hunter2", "machine h login u password [REDACTED]"},
+		{"htpasswd -b f u [REDACTED]hunter2", "htpasswd -b f u [REDACTED]"},
+		{"token=held-onehunter2", "token=[REDACTED]"},
+		{"?access_token=[REDACTED]&x=1", "?access_token=[REDACTED]&x=1"},
+		{"password: [REDACTED], user: me", "password: [REDACTED], user: me"},
+		{"password: [REDACTED] # the old one", "password: [REDACTED] # the old one"},
+		{`password="[REDACTED]" "next"`, `password="[REDACTED]" "next"`},
+		{"the password is [REDACTED]hunter2", "the password is [REDACTED]hunter2"},
+	} {
+		got := r.Text(c.in)
+		if got != c.want {
+			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
+		}
+		if twice := r.Text(got); twice != got {
+			t.Errorf("%q masked twice is %q", got, twice)
+		}
+	}
+}

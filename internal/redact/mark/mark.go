@@ -105,6 +105,19 @@ func In(s string) bool {
 	}
 }
 
+// Only reports whether a mark stands in s and no letter or digit beside it.
+func Only(s string) bool {
+	found := false
+	for i := 0; i < len(s); i++ {
+		if n, _ := At(s[i:]); n > 0 {
+			found, i = true, i+n-1
+		} else if shape.Classes[s[i]]&shape.Alnum != 0 {
+			return false
+		}
+	}
+	return found
+}
+
 // Part reports whether s is a part of the plain mark, or holds a mark.
 func Part(s string) bool { return strings.Contains(Plain, s) || In(s) }
 
