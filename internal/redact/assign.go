@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/reeve-gate/reeve/internal/redact/assign"
+	"github.com/reeve-gate/reeve/internal/redact/command"
 	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
 	"github.com/reeve-gate/reeve/internal/redact/reason"
@@ -43,6 +44,9 @@ func (s *scan) assigned(i int) (span, bool) {
 		return span{}, false
 	}
 	m := name.Of(n.Text)
+	if op == '=' && n.Text == "from-literal" {
+		return s.literal(i + 1)
+	}
 	if m == name.Plain && (len(n.Text) == len("value") || len(n.Text) == len("default")) {
 		if near := assign.Nearby(n.Text, s.buf[s.low(n.At):n.At]); near != "" {
 			n.Text, m = near, name.Strong
@@ -175,6 +179,9 @@ func (s *scan) value(j int, a assign.Value) (span, bool) {
 // backslashes.
 func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 	quote := s.buf[k]
+	if esc == 0 && s.at(k+1) == quote && s.at(k+2) == quote {
+		return s.tripled(k+3, quote, a)
+	}
 	if a.Name.Opened == quote && a.Name.Quote == 0 {
 		return span{}, false // it closes the string that the name stands in
 	}
@@ -193,7 +200,7 @@ func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 	}
 	v := s.buf[from:min(end, s.hi)]
 	if a.Meaning.Secret() && !a.Compared {
-		if to, yes := s.partly(from, func(j int) int { return s.quoted(j, quote, esc) }); yes {
+		if to, yes := s.partly(from, a.Meaning == name.Strong, func(j int) int { return s.quoted(j, quote, esc) }); yes {
 			return span{at: from, cover: to, quote: quote, esc: esc}, true
 		}
 	}
@@ -224,6 +231,26 @@ func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 	return span{at: from, cover: from, quote: quote, esc: esc}, true
 }
 
+// tripled is a value in three quotes, which begins at j and may have lines.
+func (s *scan) tripled(j int, quote byte, a assign.Value) (span, bool) {
+	s.keep = j
+	end := j
+	for end < s.hi && !(s.buf[end] == quote && s.has(end, strings.Repeat(string(quote), 3))) {
+		end++
+	}
+	sp := span{at: j, cover: end}
+	if end >= s.hi { // it is longer than a decision may look, or never closed
+		s.short = true
+		sp.cover, sp.class = j, lineChar
+		end = s.run(j, lineChar)
+	}
+	v := strings.TrimSpace(s.buf[j:end])
+	if !a.Meaning.Secret() || a.Compared || !s.partlyIn(j, end) && (v == "" || value.Placeholder(v) || mark.In(v) || a.Meaning == name.Weak && strings.IndexByte(v, ' ') >= 0) {
+		return span{}, false
+	}
+	return sp, true
+}
+
 // quoted is how many bytes at j go on with a text that such a quote closes;
 // 0 = it ends here.
 func (s *scan) quoted(j int, quote byte, esc int) int {
@@ -240,6 +267,8 @@ func (s *scan) quoted(j int, quote byte, esc int) int {
 		return 0
 	case c != quote:
 		return max(1, k-j)
+	case k == j && esc == 0 && c == '\'' && s.at(k+1) == c && s.before(k) != c: // 'it''s', as in YAML and SQL
+		return 2
 	case k-j <= esc && k-j > 0: // as many backslashes as at the opening, or fewer
 		return 0
 	case k == j:
@@ -252,10 +281,14 @@ func (s *scan) quoted(j int, quote byte, esc int) int {
 
 // headerValue is the rest of a header.
 func (s *scan) headerValue(j int, a assign.Value) (span, bool) {
-	if to, yes := s.partly(j, s.ofClass(headerChar)); yes {
-		return span{at: j, cover: to, class: headerChar}, true
-	}
 	end := s.run(j, headerChar)
+	from := j
+	if a.Meaning == name.Header {
+		from += assign.Scheme(s.buf[j:end])
+	}
+	if to, yes := s.partly(from, false, s.ofClass(headerChar)); yes {
+		return span{at: from, cover: to, class: headerChar}, true
+	}
 	v := strings.TrimRight(s.buf[j:end], " \t")
 	switch {
 	case v == "" || value.Placeholder(v) || value.Neutral(v) || mark.In(v):
@@ -282,11 +315,13 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 	if a.Name.Starts && a.Name.Quote == 0 && !a.Code {
 		cl = lineChar
 	}
-	if c := s.at(j); cl == lineChar && (c == '|' || c == '>') && a.Op == ':' {
+	if c := s.at(j); cl == lineChar && a.Op == ':' && (c == '|' || c == '>') {
 		return s.block(j, a)
+	} else if cl == lineChar && a.Op == ':' && (c == '\n' || c == '\r') && a.Meaning == name.Strong && name.Held(a.Name.Text) {
+		return s.members(j)
 	}
 	if a.Meaning.Secret() {
-		if to, yes := s.partly(j, s.ofClass(cl)); yes {
+		if to, yes := s.partly(j, false, s.ofClass(cl)); yes {
 			return span{at: j, cover: to, class: cl}, true
 		}
 	}
@@ -304,6 +339,27 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: cl}, true
+}
+
+// literal is the value of the pair that kubectl makes a secret of, in
+// --from-literal=name=value.
+func (s *scan) literal(j int) (span, bool) {
+	var quote byte
+	if c := s.at(j); c == '"' || c == '\'' {
+		quote = c
+		j++
+	}
+	for s.at(j) != '=' {
+		if classOf[s.at(j)]&identChar == 0 {
+			return span{}, false
+		}
+		j++
+	}
+	if c := s.at(j + 1); quote == 0 && (c == '"' || c == '\'') {
+		quote = c
+		j++
+	}
+	return s.given(j+1, command.Whole, quote)
 }
 
 func (s *scan) signed(j int) (span, bool) {
@@ -367,6 +423,48 @@ func (s *scan) block(j int, a assign.Value) (span, bool) {
 		return span{}, false
 	}
 	return span{at: from, cover: from, indent: int8(indent)}, true
+}
+
+// members is a YAML mapping of credentials below their name, whose line ends at
+// j: all lines that are set in, where one of them holds a secret by its name or
+// by how it looks. The names of secrets alone stay.
+func (s *scan) members(j int) (span, bool) {
+	k := j
+	if s.at(k) == '\r' {
+		k++
+	}
+	if s.at(k) != '\n' {
+		return span{}, false
+	}
+	from := k + 1
+	for from-k <= maxIndent && s.at(from) == ' ' {
+		from++
+	}
+	indent := from - k - 1
+	if indent == 0 || indent > maxIndent || s.at(from) < ' ' || s.markAt(from) > 0 {
+		return span{}, false
+	}
+	s.keep = from
+	for line, at := 0, from; line < 8 && at < s.hi; line++ {
+		end := s.run(at, lineChar)
+		for end < s.hi && s.buf[end] != '\n' {
+			end++
+		}
+		if end >= s.hi {
+			s.short = true
+		}
+		field, v, _ := strings.Cut(strings.TrimLeft(s.buf[at:end], " -"), ": ")
+		v = strings.Trim(v, " \t\r\"'")
+		if v != "" && !value.Placeholder(v) && !value.Neutral(v) && !mark.In(v) && (value.Random(v) || name.Of(field) != name.Plain && !value.NamesSecret(v)) {
+			return span{at: from, cover: from, indent: int8(indent)}, true
+		}
+		if n := s.blockLine(min(end, s.hi-1), indent); end >= s.hi || n == 0 {
+			break
+		} else {
+			at = end + n
+		}
+	}
+	return span{}, false
 }
 
 // maxIndent bounds how far a block may be set in.

@@ -22,6 +22,8 @@ var seeds = []string{
 	"held secret\nof two lines", "a held-one b", "aGVsZC1vbmU", "held%2Done", "password=\"held-one", "export A_TOKEN=x\n", "docker login -p hunter2", "curl -H 'A: b; c' -su me:pw -U x:y", "openssl rsa -passin pass:a -passout \"pass:b\"", "htpasswd -b f u x", "net use \\\\h\\s x /user:u", "[\"mysql\",\"-pabc\"]", "docker login \\\n -p 'a b'", "pass=hunter2 A_KEY=a1b2c3d4e5", "?X-Amz-Signature=0123456789abcdef",
 	"password: |\n  abc\n   def\n\n  g\nnext: 1", "token: >-\n\n", "a: |2\n  secret: |\n    x", "x 6My8Q~uekD9BuMrwuwZVlqxO_vBj67djXj6Om_ib y", "Private-Lines: 2\nA58yJdDdtiySuw8EHZUvZD\nigp9Z6aDeNTd7qoYrg\nPrivate-MAC: f1",
 	"- name: DB_PASSWORD\n  value: \"x1\"", "<add key=\"Password\" value=\"a b\" />", "variable \"db_password\" { default = \"y\" }", "algolia: '0123456789abcdef0123456789abcdee'", "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", "sdk-12345678-1234-4234-a234-123456789abc x",
+	"password = \"\"\"a\nb\"\"\" x", "password='''a", "password: 'it''s a' b", "credentials:\n  a: b1c2d3e4f5\n  c: d\ne: f", "aws configure set aws_secret_access_key X1", "npm config set //h/:_authToken X1 y", "--from-literal=k='v w'",
+	"token=x[REDACTED]y-", "password=\"[REDACTED]held-one\"", "aGVsZC1v\nbmU", "68:65:6C:64:2D:6F:6E:65", "<password>[REDACTED]x</password>",
 	"x['password'] = 'abc'", "password == \"abc\"", "password => 'abc'", ":password => 'x'",
 }
 

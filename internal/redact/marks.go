@@ -63,9 +63,9 @@ func (s *scan) flagged(i int) (span, bool) {
 	}
 	if flag := s.buf[i:end]; command.Suspect(flag) && s.namesProgram(i) {
 		if part, glued := command.Flag(s.line(i), flag); glued > 0 {
-			return s.given(i+glued, part)
+			return s.given(i+glued, part, 0)
 		} else if part != command.None {
-			return s.given(s.nextWord(end), part)
+			return s.given(s.nextWord(end), part, 0)
 		}
 	}
 	flag := s.buf[start:end]
@@ -164,15 +164,16 @@ func (s *scan) nextWord(j int) int {
 	return -1
 }
 
-// given is the secret part of the word at j, which is an argument of a program.
-func (s *scan) given(j int, part command.Part) (span, bool) {
+// given is the secret part of the word at j, which is an argument of a program;
+// quote is what opened it before, 0 = nothing did.
+func (s *scan) given(j int, part command.Part, quote byte) (span, bool) {
 	if j < 0 {
 		return span{}, false
 	}
 	s.keep = j
 	c := s.at(j)
-	var quote byte
-	if c == '"' || c == '\'' {
+	if quote != 0 {
+	} else if c == '"' || c == '\'' {
 		quote = c
 		j++
 	} else if c <= ' ' || c == '-' {
@@ -228,7 +229,7 @@ func (s *scan) argument(j int, quote byte) int {
 // operand is the word of a command that is secret by its place, at the name of
 // the program.
 func (s *scan) operand(i int) (span, bool) {
-	if c := lower(s.at(i + 2)); c != 't' && c != 'p' && !s.short {
+	if c := lower(s.at(i + 2)); c == 0 || strings.IndexByte("tpmsr", c) < 0 && !s.short {
 		return span{}, false
 	}
 	if c := s.before(i); classOf[c]&alnum != 0 || strings.IndexByte("_-.", c) >= 0 && c != 0 {
@@ -268,7 +269,9 @@ func (s *scan) operand(i int) (span, bool) {
 	}
 	secret := command.Operand(words)
 	if secret < 0 {
-		return span{}, false
+		if secret = command.Setting(words); secret < 0 || !setsSecret(words[secret-1]) {
+			return span{}, false
+		}
 	}
 	v := words[secret]
 	s.keep = at[secret]
@@ -276,6 +279,12 @@ func (s *scan) operand(i int) (span, bool) {
 		return span{}, false
 	}
 	return span{at: at[secret], cover: at[secret] + len(v)}, true
+}
+
+// setsSecret reports whether a setting of a program, with what it is for before
+// it, is a secret: //host/:_authToken.
+func setsSecret(setting string) bool {
+	return name.Of(setting[strings.LastIndexAny(setting, ":/")+1:]).Secret()
 }
 
 // onLine reports whether a word stands before i on its line.

@@ -2,37 +2,41 @@ package redact
 
 // partly reads the value at j, of which step says how many bytes at a place go
 // on with it, and reports whether a mark, a known value or a token is only a
-// part of one of its words, which are kept apart by blanks. Whoever writes
-// such a word by a secret's name has put a secret beside what is hidden, so
-// that the value is masked whole: a mark that somebody wrote hides nothing
-// that follows it.
-func (s *scan) partly(j int, step func(int) int) (end int, yes bool) {
+// part of it: it begins with one and goes on, or has one right behind a letter
+// or a digit. Whoever writes that by a secret's name has put a secret beside
+// what is hidden, so that the value is masked whole: a mark that somebody wrote
+// hides nothing that follows it. blanks says that the value may have some.
+//
+// What another rule masks inside of the value is never that: an operator or a
+// blank stands before it.
+func (s *scan) partly(j int, blanks bool, step func(int) int) (end int, yes bool) {
 	of, known := s.of, s.known
 	defer func() { s.of, s.known = of, known }()
-	hidden, beside := false, false
+	from, first := j, false // whether it begins with what is hidden, and no blank came since
 	for j < s.hi {
 		if to := s.hidden(j); to > 0 {
-			hidden, j = true, to
+			first = first || j == from
+			yes = yes || j > from && s.wordy(j-1)
+			j = to
 			continue
 		}
 		n := step(j)
 		if n == 0 {
 			break
 		}
-		switch c := s.buf[j]; {
-		case c == ' ' || c == '\t':
-			yes = yes || hidden && beside
-			hidden, beside = false, false
-		case classOf[c]&alnum != 0:
-			beside = true
+		if c := s.buf[j]; !blanks && (c == ' ' || c == '\t') {
+			first = false
 		}
+		yes = yes || first && s.wordy(j)
 		j += n
 	}
 	if j >= s.hi {
 		s.short = true
 	}
-	return min(j, s.hi), yes || hidden && beside
+	return min(j, s.hi), yes
 }
+
+func (s *scan) wordy(j int) bool { return classOf[s.buf[j]]&alnum != 0 || s.buf[j] == '_' }
 
 // ofClass steps through a class of characters.
 func (s *scan) ofClass(cl class) func(int) int {
@@ -46,7 +50,7 @@ func (s *scan) ofClass(cl class) func(int) int {
 
 // partlyIn is partly for a value whose end is known.
 func (s *scan) partlyIn(from, to int) bool {
-	_, yes := s.partly(from, func(j int) int {
+	_, yes := s.partly(from, false, func(j int) int {
 		if j >= to {
 			return 0
 		}
@@ -65,6 +69,11 @@ func (s *scan) hidden(j int) int {
 	}
 	if s.held.Start[s.buf[j]] == 0 {
 		return 0
+	}
+	if s.buf[j] == '-' {
+		if sp, ok := s.pem(j); ok {
+			return sp.cover
+		}
 	}
 	end, _ := s.starts(j)
 	return end

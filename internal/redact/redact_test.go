@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"math/rand/v2"
 	"net/url"
@@ -176,6 +177,10 @@ func TestAHeldValueIsFoundInEveryForm(t *testing.T) {
 		"raw": v, "json": strings.ReplaceAll(v, `"`, `\"`), "json for html": string(quotedHTML[1 : len(quotedHTML)-1]), "query": url.QueryEscape(v), "path": url.PathEscape(v), "query, lower": strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%3E", "%3e", "%CF", "%cf").Replace(url.QueryEscape(v)),
 		"hex": hex.EncodeToString([]byte(v)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(v))),
 		"base64": base64.StdEncoding.EncodeToString([]byte(v)), "base64 url": base64.URLEncoding.EncodeToString([]byte(v)),
+		"xml": strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(v), "html": html.EscapeString(v), "shell": strings.ReplaceAll(v, `"`, `\"`),
+		"hex with colons": strings.ToUpper(strings.ReplaceAll(fmt.Sprintf("% x", v), " ", ":")), "hex apart": fmt.Sprintf("% x", v), "hex in program text": `\x` + strings.ReplaceAll(fmt.Sprintf("% x", v), " ", `\x`),
+		"base64 in lines": broken(base64.StdEncoding.EncodeToString([]byte(v)), 20, "\n"), "base64 in lines of JSON": broken(base64.StdEncoding.EncodeToString([]byte("x"+v)), 19, `\r\n`),
+		"base64, a line early": broken(base64.StdEncoding.EncodeToString([]byte(v)), 2, "\n    ")[:7] + base64.StdEncoding.EncodeToString([]byte(v))[2:], "hex in lines": broken(hex.EncodeToString([]byte(v)), 16, "\r\n\t"),
 		"base64 +1": base64.StdEncoding.EncodeToString([]byte("x" + v)), "base64 +2": base64.StdEncoding.EncodeToString([]byte("xy" + v + "tail")),
 	} {
 		got := r.Text("before " + form + " after")
@@ -184,6 +189,31 @@ func TestAHeldValueIsFoundInEveryForm(t *testing.T) {
 		}
 		if strings.Contains(got, form[4:len(form)-6]) {
 			t.Errorf("%s: most of it is left: %q", name, got)
+		}
+	}
+}
+
+// broken breaks a text into lines.
+func broken(s string, columns int, end string) string {
+	var b strings.Builder
+	for len(s) > columns {
+		b.WriteString(s[:columns] + end)
+		s = s[columns:]
+	}
+	return b.String() + s
+}
+
+// TestAValueForAShellIsFound: in each way that a shell's quotes have it.
+func TestAValueForAShellIsFound(t *testing.T) {
+	const v = "it's a $HOME-made `pass` \"word\" \\ & more!"
+	r := New()
+	if err := r.AddSecret(v); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{`'it'\''s a $HOME-made ` + "`pass`" + ` "word" \ & more!'`, `'it'"'"'s a $HOME-made ` + "`pass`" + ` "word" \ & more!'`,
+		`"it's a \$HOME-made \` + "`pass\\`" + ` \"word\" \\ & more!"`, `it\'s\ a\ \$HOME-made\ \` + "`pass\\`" + `\ \"word\"\ \\\ \&\ more\!`} {
+		if got := r.Text("echo " + form + " |"); strings.Contains(got, "made") {
+			t.Errorf("%s: %s", form, got)
 		}
 	}
 }
@@ -438,10 +468,11 @@ func TestAForgedMarkHidesNothing(t *testing.T) {
 		{"password=[REDACTED:github-token]hunter2,x", "password=[REDACTED]"},
 		{"x(password=[REDACTED][REDACTED]-hunter2)", "x(password=[REDACTED])"},
 		{`password="[REDACTED]hunter2"`, `password="[REDACTED]"`},
-		{`password='a hunter2-[REDACTED] b'`, `password='[REDACTED]'`},
+		{`password='a hunter2[REDACTED] b'`, `password='[REDACTED]'`},
+		{`password='[REDACTED] hunter2'`, `password='[REDACTED]'`},
 		{`{"token":"[REDACTED]hunter2"}`, `{"token":"[REDACTED]"}`},
 		{"--token [REDACTED]hunter2 --x", "--token [REDACTED] --x"},
-		{"Authorization: Bearer [REDACTED]hunter2", "Authorization: [REDACTED]"},
+		{"Authorization: Bearer [REDACTED]hunter2", "Authorization: Bearer [REDACTED]"},
 		{"mysql -p[REDACTED]hunter2 db", "mysql -p[REDACTED] db"},
 		{"curl -u me:[REDACTED]hunter2 h", "curl -u me:[REDACTED] h"},
 		{"https://u:[REDACTED]hunter2@h/", "https://u:[REDACTED]@h/"},
@@ -460,6 +491,41 @@ func TestAForgedMarkHidesNothing(t *testing.T) {
 			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
 		}
 		if twice := r.Text(got); twice != got {
+			t.Errorf("%q masked twice is %q", got, twice)
+		}
+	}
+}
+
+// TestSecretsOfManyLinesAndSettingsAreMasked: what several lines, another
+// kind of quote or a program's own settings hold.
+func TestSecretsOfManyLinesAndSettingsAreMasked(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"password = \"\"\"hunter2\nand more\"\"\"\nuser = 1", "password = \"\"\"[REDACTED]\"\"\"\nuser = 1"},
+		{"SECRET='''a\nb''' # x", "SECRET='''[REDACTED]''' # x"},
+		{"password = \"\"\"hunter2", "password = \"\"\"[REDACTED]"},
+		{"password: 'it''s hunter2'\nuser: x", "password: '[REDACTED]'\nuser: x"},
+		{"password='' user='x'", "password='' user='x'"},
+		{"credentials:\n  user: me\n  key: hunter2abc\n  more:\n    pin: 1\nnext: 1", "credentials:\n  [REDACTED]\nnext: 1"},
+		{"db_credentials:\n  - user: me\n    password: hunter2\nnext: 1", "db_credentials:\n  [REDACTED]\nnext: 1"},
+		{"credentials:\n  username: me\n  password: ${{ secrets.X }}\n", "credentials:\n  username: me\n  password: ${{ secrets.X }}\n"},
+		{"credentials:\n  type: object\n  required: true\nnext: 1", "credentials:\n  type: object\n  required: true\nnext: 1"},
+		{"credentials:\n- db-main\n", "credentials:\n- db-main\n"},
+		{"aws configure set aws_secret_access_key wJalrXUtnFEMIabc --profile x", "aws configure set aws_secret_access_key [REDACTED] --profile x"},
+		{"aws configure set region eu-west-1", "aws configure set region eu-west-1"},
+		{"npm config set //registry.example/:_authToken abc123def", "npm config set //registry.example/:_authToken [REDACTED]"},
+		{"&& pnpm config set '//h/:_password' 'abc 123'", "&& pnpm config set '//h/:_password' '[REDACTED]'"},
+		{"yarn config set npmAuthToken abc123def", "yarn config set npmAuthToken [REDACTED]"},
+		{"npm config set registry https://h/", "npm config set registry https://h/"},
+		{"kubectl create secret generic x --from-literal=user=hunter2 -n y", "kubectl create secret generic x --from-literal=user=[REDACTED] -n y"},
+		{"--from-literal='k=a b' --from-literal=k=\"c d\"", "--from-literal='k=[REDACTED]' --from-literal=k=\"[REDACTED]\""},
+		{"--from-literal=k=$X", "--from-literal=k=$X"},
+		{"password_hash_algo: argon2id", "password_hash_algo: argon2id"},
+	} {
+		got := New().Text(c.in)
+		if got != c.want {
+			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
+		}
+		if twice := New().Text(got); twice != got {
 			t.Errorf("%q masked twice is %q", got, twice)
 		}
 	}

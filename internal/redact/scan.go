@@ -360,9 +360,11 @@ func (s *scan) ruled(i int) (span, verdict) {
 		sp, ok = s.scheme(i)
 		rule = reason.Scheme
 	case 'p':
-		sp, ok = s.netrc(i)
+		if sp, ok = s.netrc(i); !ok && s.at(i+1) == 'n' {
+			sp, ok = s.operand(i)
+		}
 		rule = reason.Netrc
-	case 'h', 'n', 'N':
+	case 'h', 'n', 'N', 'a', 'y':
 		sp, ok = s.operand(i)
 		rule = reason.Command
 	}

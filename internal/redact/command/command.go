@@ -244,7 +244,26 @@ func inWord(c byte) bool {
 
 // Starts reports whether a program that has its secret by its place is named.
 func Starts(word string) bool {
-	return strings.EqualFold(base(word), "net") || base(word) == "htpasswd"
+	return strings.EqualFold(base(word), "net") || base(word) == "htpasswd" || setters[base(word)] != nil
+}
+
+// setters are programs that keep settings, among them secrets, and the words
+// before NAME VALUE.
+var setters = map[string][]string{
+	"aws":  {"configure", "set"},
+	"npm":  {"config", "set"},
+	"pnpm": {"config", "set"},
+	"yarn": {"config", "set"},
+}
+
+// Setting is the index of the value that a command gives to the setting whose
+// name stands before it, -1 = none. words begins with the program.
+func Setting(words []string) int {
+	verbs := setters[base(words[0])]
+	if n := len(verbs); n > 0 && len(words) >= n+3 && slices.Equal(words[1:1+n], verbs) {
+		return n + 2
+	}
+	return -1
 }
 
 // Operand is the index of the word of a command that is secret by its place,
@@ -267,6 +286,9 @@ func Operand(words []string) int {
 // GoesOn reports whether an operand may be secret behind these two words; whole
 // says that the second is not the beginning of a longer one.
 func GoesOn(program, second string, whole bool) bool {
+	if verbs := setters[base(program)]; verbs != nil {
+		return second == verbs[0] || !whole && strings.HasPrefix(verbs[0], second)
+	}
 	if !strings.EqualFold(base(program), "net") {
 		return true
 	}

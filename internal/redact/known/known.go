@@ -1,6 +1,7 @@
 // Package known searches for values that are known to be secret, in the forms
-// in which they may turn up: raw, JSON, URL, base64 at any offset and hex; of a
-// value of several lines, each line too.
+// in which they may turn up: raw, JSON, URL, XML, quoted for a shell, base64 at
+// any offset and hex, both perhaps broken into lines; of a value of several
+// lines, each line too.
 package known
 
 import (
@@ -127,7 +128,9 @@ func formsOf(value string) []string {
 		all = append(all, hex.EncodeToString([]byte(p)), strings.ToUpper(hex.EncodeToString([]byte(p))))
 		all = append(all, coded(base64.RawStdEncoding, p)...)
 		all = append(all, coded(base64.RawURLEncoding, p)...)
+		all = append(all, escaped(p)...)
 	}
+	all = append(all, apart(value)...)
 	return slices.Concat(slices.Collect(chunks(all))...)
 }
 
@@ -212,11 +215,11 @@ func (k *Set) At(s string, ok func(n int) bool) (n int, more bool) {
 		return 0, false
 	}
 	for _, form := range k.forms[[headLen]byte([]byte(s[:headLen]))] {
-		switch {
-		case len(form) > len(s):
-			more = more || form[:len(s)] == s
-		case s[:len(form)] == form && ok(len(form)):
-			return len(form), more
+		switch to, ends := match(s, form); {
+		case ends:
+			more = true
+		case to > 0 && ok(to):
+			return to, more
 		}
 	}
 	return 0, more

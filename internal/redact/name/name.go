@@ -53,7 +53,7 @@ var sets = sync.OnceValue(func() *lists {
 		// about make a name one about a secret.
 		about: wordSet(Strong, `count counts url uri endpoint host hostname port type types kind name names id ids path paths file filename files dir directory folder policy policies
 		expires expiry expiration expired expire ttl age lifetime length len size min max minimum maximum limit limits strength field fields label labels prompt placeholder hint required enabled disabled optional
-		changed updated created issued at on by date time timestamp reset reminder manager store storage provider providers service services version versions rotation format encoding algorithm alg method methods mode scope scopes
+		changed updated created issued at on by date time timestamp reset reminder manager store storage provider providers service services version versions rotation format encoding algorithm algorithms algo algos alg method methods mode scope scopes
 		ref refs reference references input inputs output box page form error errors message msg valid validation validator rule rules regex pattern hasher checker generator list index status state exists set var vars variable variables
 		source sources arn namespace owner username email group role region class func function handler callback config configuration settings options option usage used budget per window second minute rate schema spec template
 		middleware client server flow redirect login logout user users realm parser lexer kind literal stream position pos range span node tree bucket price cost helper command cmd cache
@@ -99,6 +99,13 @@ func Of(name string) Meaning {
 		return Cookie
 	}
 	return judge(n, words, name)
+}
+
+// Held reports whether a name is one of credentials as a whole, whose members
+// are the secrets.
+func Held(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, "credentials") || strings.HasSuffix(name, "credential") || strings.HasSuffix(name, "creds")
 }
 
 // Suspect reports whether a name holds the beginning of any core word. Most

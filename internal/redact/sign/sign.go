@@ -48,6 +48,10 @@ var All = sync.OnceValue(func() *Signs {
 	add(Rule, "p", "a", "s")                      // password X
 	add(Rule, "h", "t", "p")                      // htpasswd
 	add(Rule, "Nn", "Ee", "Tt")                   // net use
+	add(Rule, "a", "w", "s")                      // aws configure set
+	add(Rule, "n", "p", "m")                      // npm config set
+	add(Rule, "p", "n", "p")                      // pnpm config set
+	add(Rule, "y", "a", "r")                      // yarn config set
 	add(Rule, mark.Plain[:1], mark.Plain[1:2], mark.Plain[2:3])
 	for _, c := range []byte("=:>-") {
 		g.Start[c] |= Rule
