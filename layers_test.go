@@ -57,13 +57,14 @@ redact/value     pure part  : redact/name redact/shape redact/mark
 redact/assign    pure part  : redact/name redact/shape redact/value
 redact/mark      pure part  : redact/shape
 redact/reason    pure part  : redact/shape
+redact/sight     pure part  : redact/name redact/shape redact/assign
 redact/sign      pure part  : redact/shape redact/mark
 redact/corpus    test       : redact/shape
 redact/known     pure part  :
 redact/command   pure part  :
 redact/visible   pure part  :
 redact/document  pure part  : redact/name redact/value redact/command redact/mark
-redact           pure       : reeve redact/name redact/shape redact/reason redact/sign redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
+redact           pure       : reeve redact/name redact/shape redact/reason redact/sight redact/sign redact/mark redact/value redact/assign redact/known redact/command redact/document redact/visible
 redact/timely               : redact
 redact/writeback pure       : redact/mark personal
 

@@ -9,6 +9,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact/name"
 	"github.com/reeve-gate/reeve/internal/redact/reason"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
+	"github.com/reeve-gate/reeve/internal/redact/sight"
 	"github.com/reeve-gate/reeve/internal/redact/value"
 )
 
@@ -17,13 +18,13 @@ import (
 // a colon, and the second half of a bot's token.
 func (s *scan) assigned(i int) (span, bool) {
 	s.keep = i + 1
-	op := s.buf[i]
+	op := s.Buf[i]
 	if op == ':' {
-		switch s.at(i + 1) {
+		switch s.At(i + 1) {
 		case ':':
 			return span{}, false
 		case '/':
-			if s.at(i+2) == '/' && classOf[s.before(i)]&alnum != 0 {
+			if s.At(i+2) == '/' && classOf[s.Before(i)]&alnum != 0 {
 				sp, ok := s.url(i + 3)
 				if ok {
 					s.is(origin{rule: reason.URL})
@@ -35,11 +36,11 @@ func (s *scan) assigned(i int) (span, bool) {
 				return sp, true
 			}
 		}
-		if s.before(i) == ':' {
+		if s.Before(i) == ':' {
 			return span{}, false
 		}
 	}
-	n := s.nameBefore(i)
+	n := s.NameBefore(i)
 	if n.Text == "" {
 		return span{}, false
 	}
@@ -48,7 +49,7 @@ func (s *scan) assigned(i int) (span, bool) {
 		return s.literal(i + 1)
 	}
 	if m == name.Plain && (len(n.Text) == len("value") || len(n.Text) == len("default")) {
-		if near := assign.Nearby(n.Text, s.buf[s.low(n.At):n.At]); near != "" {
+		if near := assign.Nearby(n.Text, s.Buf[s.Low(n.At):n.At]); near != "" {
 			n.Text, m = near, name.Strong
 		}
 	}
@@ -64,25 +65,25 @@ func (s *scan) assigned(i int) (span, bool) {
 			return s.putty(i)
 		}
 		// Such a token has 20 bytes and more, and at most 8 before it.
-		if i+20 < s.hi && (classOf[s.buf[i+12]]&classOf[s.buf[i+20]]&(base64Char|tokenChar) == 0) {
+		if i+20 < s.Hi && (classOf[s.Buf[i+12]]&classOf[s.Buf[i+20]]&(base64Char|tokenChar) == 0) {
 			return span{}, false
 		}
 		return s.vendor(i+1, n)
 	}
-	n.Starts = s.startsLine(n.At)
+	n.Starts = s.StartsLine(n.At)
 	a := assign.Value{Name: n, Meaning: m, Op: op}
 	j := i + 1
-	switch next := s.at(j); {
+	switch next := s.At(j); {
 	case op == ':' && next == '=':
 		a.Code, j = true, j+1
-	case op == '=' && next == '=', op == '=' && strings.IndexByte("!<>=~", s.before(i)) >= 0:
+	case op == '=' && next == '=', op == '=' && strings.IndexByte("!<>=~", s.Before(i)) >= 0:
 		a.Compared = true
-		for s.at(j) == '=' {
+		for s.At(j) == '=' {
 			j++
 		}
 	case op == '=' && next == '>':
 		j++
-	case op == '=' && s.before(i) == ':': // judged at the colon
+	case op == '=' && s.Before(i) == ':': // judged at the colon
 		return span{}, false
 	}
 	sp, ok := s.value(j, a)
@@ -92,77 +93,19 @@ func (s *scan) assigned(i int) (span, bool) {
 	return sp, ok
 }
 
-// nameBefore reads backwards from an operator: "name" :, name =, x['name'] =.
-func (s *scan) nameBefore(i int) (n assign.Name) {
-	low := s.low(i)
-	j := i
-	for j > low && (s.buf[j-1] == ' ' || s.buf[j-1] == '\t') && i-j < 8 {
-		j--
-	}
-	n.Spaced = j < i
-	if j > low && s.buf[j-1] == ']' {
-		j--
-	}
-	if j > low && (s.buf[j-1] == '"' || s.buf[j-1] == '\'' || s.buf[j-1] == '`') {
-		j--
-		n.Quote = s.buf[j]
-		for j > low && s.buf[j-1] == '\\' {
-			n.Escaped = true
-			j--
-		}
-	}
-	end := j
-	for j > low && end-j <= name.Max && classOf[s.buf[j-1]]&identChar != 0 {
-		j--
-	}
-	if end-j > name.Max {
-		return assign.Name{}
-	}
-	start := j
-	for start < end && (s.buf[start] == '-' || s.buf[start] == '.' || s.buf[start] == '$') {
-		start++
-	}
-	n.Text = s.buf[start:end]
-	// A name right behind an escape such as \n takes its letter along.
-	if j > low && s.buf[j-1] == '\\' && len(n.Text) > 1 && strings.IndexByte("nrt", n.Text[0]) >= 0 && start == j && n.Quote == 0 {
-		n.Text = n.Text[1:]
-	}
-	if j > low {
-		n.Left = s.buf[j-1]
-		if n.Quote == 0 && (n.Left == '"' || n.Left == '\'' || n.Left == '`') {
-			n.Opened = n.Left
-		}
-	}
-	n.At = start
-	return n
-}
-
-// startsLine reports whether a name has its line to itself.
-func (s *scan) startsLine(i int) bool {
-	low := s.low(i)
-	j := i
-	for j > low && s.buf[j-1] != '\n' {
-		j--
-	}
-	if j == low && low > 0 && j != 0 {
-		return false
-	}
-	return strings.Trim(strings.TrimPrefix(strings.TrimLeft(s.buf[j:i], " \t-"), "export "), " \t\"'") == ""
-}
-
 // value reads what is assigned, from j on.
 func (s *scan) value(j int, a assign.Value) (span, bool) {
 	from := j
-	for j < from+16 && (s.at(j) == ' ' || s.at(j) == '\t') {
+	for j < from+16 && (s.At(j) == ' ' || s.At(j) == '\t') {
 		j++
 	}
 	a.Spaced = j > from || a.Name.Spaced
 	s.keep = j
 	k := j
-	for s.at(k) == '\\' {
+	for s.At(k) == '\\' {
 		k++
 	}
-	if c := s.at(k); c == '"' || c == '\'' || c == '`' {
+	if c := s.At(k); c == '"' || c == '\'' || c == '`' {
 		return s.quotedValue(k, k-j, a)
 	}
 	if a.Compared {
@@ -178,8 +121,8 @@ func (s *scan) value(j int, a assign.Value) (span, bool) {
 // quotedValue reads the value in the quotes that open at k behind esc
 // backslashes.
 func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
-	quote := s.buf[k]
-	if esc == 0 && s.at(k+1) == quote && s.at(k+2) == quote {
+	quote := s.Buf[k]
+	if esc == 0 && s.At(k+1) == quote && s.At(k+2) == quote {
 		return s.tripled(k+3, quote, a)
 	}
 	if a.Name.Opened == quote && a.Name.Quote == 0 {
@@ -188,19 +131,19 @@ func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 	from := k + 1
 	s.keep = from
 	end := from
-	for end < s.hi {
-		n := s.quoted(end, quote, esc)
+	for end < s.Hi {
+		n := s.Quoted(end, quote, esc)
 		if n == 0 {
 			break
 		}
 		end += n
 	}
-	if end >= s.hi {
-		s.short = true
+	if end >= s.Hi {
+		s.Short = true
 	}
-	v := s.buf[from:min(end, s.hi)]
+	v := s.Buf[from:min(end, s.Hi)]
 	if a.Meaning.Secret() && !a.Compared {
-		if to, yes := s.partly(from, a.Meaning == name.Strong, func(j int) int { return s.quoted(j, quote, esc) }); yes {
+		if to, yes := s.partly(from, a.Meaning == name.Strong, func(j int) int { return s.Quoted(j, quote, esc) }); yes {
 			return span{at: from, cover: to, quote: quote, esc: esc}, true
 		}
 	}
@@ -235,61 +178,33 @@ func (s *scan) quotedValue(k, esc int, a assign.Value) (span, bool) {
 func (s *scan) tripled(j int, quote byte, a assign.Value) (span, bool) {
 	s.keep = j
 	end := j
-	for end < s.hi && !(s.buf[end] == quote && s.has(end, strings.Repeat(string(quote), 3))) {
+	for end < s.Hi && !(s.Buf[end] == quote && s.Has(end, strings.Repeat(string(quote), 3))) {
 		end++
 	}
 	sp := span{at: j, cover: end}
-	if end >= s.hi { // it is longer than a decision may look, or never closed
-		s.short = true
+	if end >= s.Hi { // it is longer than a decision may look, or never closed
+		s.Short = true
 		sp.cover, sp.class = j, lineChar
-		end = s.run(j, lineChar)
+		end = s.Run(j, lineChar)
 	}
-	v := strings.TrimSpace(s.buf[j:end])
+	v := strings.TrimSpace(s.Buf[j:end])
 	if !a.Meaning.Secret() || a.Compared || !s.partlyIn(j, end) && (v == "" || value.Placeholder(v) || mark.In(v) || a.Meaning == name.Weak && strings.IndexByte(v, ' ') >= 0) {
 		return span{}, false
 	}
 	return sp, true
 }
 
-// quoted is how many bytes at j go on with a text that such a quote closes;
-// 0 = it ends here.
-func (s *scan) quoted(j int, quote byte, esc int) int {
-	k := j
-	for k < s.hi && s.buf[k] == '\\' {
-		k++
-	}
-	if k == s.hi {
-		s.short = true
-		return k - j
-	}
-	switch c := s.buf[k]; {
-	case c == '\n' && k == j:
-		return 0
-	case c != quote:
-		return max(1, k-j)
-	case k == j && esc == 0 && c == '\'' && s.at(k+1) == c && s.before(k) != c: // 'it''s', as in YAML and SQL
-		return 2
-	case k-j <= esc && k-j > 0: // as many backslashes as at the opening, or fewer
-		return 0
-	case k == j:
-		return 0
-	case esc == 0 && (k-j)%2 == 0:
-		return k - j
-	}
-	return k - j + 1
-}
-
 // headerValue is the rest of a header.
 func (s *scan) headerValue(j int, a assign.Value) (span, bool) {
-	end := s.run(j, headerChar)
+	end := s.Run(j, headerChar)
 	from := j
 	if a.Meaning == name.Header {
-		from += assign.Scheme(s.buf[j:end])
+		from += assign.Scheme(s.Buf[j:end])
 	}
 	if to, yes := s.partly(from, false, s.ofClass(headerChar)); yes {
 		return span{at: from, cover: to, class: headerChar}, true
 	}
-	v := strings.TrimRight(s.buf[j:end], " \t")
+	v := strings.TrimRight(s.Buf[j:end], " \t")
 	switch {
 	case v == "" || value.Placeholder(v) || value.Neutral(v) || mark.In(v):
 		return span{}, false
@@ -299,11 +214,11 @@ func (s *scan) headerValue(j int, a assign.Value) (span, bool) {
 		return span{at: j, cover: j, class: headerChar}, true
 	}
 	j += assign.Scheme(v)
-	token := s.buf[j:end]
+	token := s.Buf[j:end]
 	if i := strings.IndexAny(token, " \t,"); i >= 0 {
 		token = token[:i]
 	}
-	if token == "" || value.Placeholder(token) || a.Op == '=' && value.Call(s.buf[j:min(end+1, s.hi)]) || a.Code || value.Wordy(token) && len(token) < 20 && (a.Spaced && a.Op == '=' || strings.ContainsAny(s.buf[j:end], " ")) {
+	if token == "" || value.Placeholder(token) || a.Op == '=' && value.Call(s.Buf[j:min(end+1, s.Hi)]) || a.Code || value.Wordy(token) && len(token) < 20 && (a.Spaced && a.Op == '=' || strings.ContainsAny(s.Buf[j:end], " ")) {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: headerChar}, true
@@ -315,7 +230,7 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 	if a.Name.Starts && a.Name.Quote == 0 && !a.Code {
 		cl = lineChar
 	}
-	if c := s.at(j); cl == lineChar && a.Op == ':' && (c == '|' || c == '>') {
+	if c := s.At(j); cl == lineChar && a.Op == ':' && (c == '|' || c == '>') {
 		return s.block(j, a)
 	} else if cl == lineChar && a.Op == ':' && (c == '\n' || c == '\r') && a.Meaning == name.Strong && name.Held(a.Name.Text) {
 		return s.members(j)
@@ -325,16 +240,16 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 			return span{at: j, cover: to, class: cl}, true
 		}
 	}
-	end := s.run(j, cl)
-	v := s.buf[j:end]
+	end := s.Run(j, cl)
+	v := s.Buf[j:end]
 	if v == "" || mark.In(v) || value.Placeholder(v) || value.Neutral(v) {
 		return span{}, false
 	}
-	next := s.at(end)
+	next := s.At(end)
 	if next == '(' || value.Call(v) || next == '[' && a.Spaced || (next == '"' || next == '\'') && len(v) <= 3 && value.Wordy(v) { // f(x), x[y], b"..."
 		return span{}, false
 	}
-	alone := s.at(end) == '\n' || s.at(end) == '\r' || end >= s.hi
+	alone := s.At(end) == '\n' || s.At(end) == '\r' || end >= s.Hi
 	if !a.Secretly(v, alone) {
 		return span{}, false
 	}
@@ -345,17 +260,17 @@ func (s *scan) bareValue(j int, a assign.Value) (span, bool) {
 // --from-literal=name=value.
 func (s *scan) literal(j int) (span, bool) {
 	var quote byte
-	if c := s.at(j); c == '"' || c == '\'' {
+	if c := s.At(j); c == '"' || c == '\'' {
 		quote = c
 		j++
 	}
-	for s.at(j) != '=' {
-		if classOf[s.at(j)]&identChar == 0 {
+	for s.At(j) != '=' {
+		if classOf[s.At(j)]&identChar == 0 {
 			return span{}, false
 		}
 		j++
 	}
-	if c := s.at(j + 1); quote == 0 && (c == '"' || c == '\'') {
+	if c := s.At(j + 1); quote == 0 && (c == '"' || c == '\'') {
 		quote = c
 		j++
 	}
@@ -363,8 +278,8 @@ func (s *scan) literal(j int) (span, bool) {
 }
 
 func (s *scan) signed(j int) (span, bool) {
-	end := s.run(j, valueChar)
-	v := s.buf[j:end]
+	end := s.Run(j, valueChar)
+	v := s.Buf[j:end]
 	if s.partlyIn(j, end) {
 		return span{at: j, cover: end, class: valueChar}, true
 	}
@@ -381,15 +296,15 @@ func (s *scan) vendor(j int, n assign.Name) (span, bool) {
 	if len(words) == 0 {
 		return span{}, false
 	}
-	for limit := j + 8; j < limit && strings.IndexByte(" \t\"'=>\\", s.at(j)) >= 0; j++ {
+	for limit := j + 8; j < limit && strings.IndexByte(" \t\"'=>\\", s.At(j)) >= 0; j++ {
 	}
-	if classOf[s.at(j)]&alnum == 0 {
+	if classOf[s.At(j)]&alnum == 0 {
 		return span{}, false
 	}
 	s.keep = j
-	end := s.runTo(j, base64Char|tokenChar, j+100)
+	end := s.RunTo(j, base64Char|tokenChar, j+100)
 	for _, w := range words {
-		if w.Fits(s.buf[j:end]) {
+		if w.Fits(s.Buf[j:end]) {
 			s.isToken(w.Kind, j, end)
 			return span{at: j, cover: end}, true
 		}
@@ -401,25 +316,25 @@ func (s *scan) vendor(j int, n assign.Name) (span, bool) {
 // lines that are set in further than the first of them, and it.
 func (s *scan) block(j int, a assign.Value) (span, bool) {
 	k := j + 1
-	for k < j+4 && strings.IndexByte("+-123456789", s.at(k)) >= 0 && s.at(k) != 0 {
+	for k < j+4 && strings.IndexByte("+-123456789", s.At(k)) >= 0 && s.At(k) != 0 {
 		k++
 	}
-	if s.at(k) == '\r' {
+	if s.At(k) == '\r' {
 		k++
 	}
-	if s.at(k) != '\n' || a.Meaning == name.Weak && a.Name.Quote != 0 {
+	if s.At(k) != '\n' || a.Meaning == name.Weak && a.Name.Quote != 0 {
 		return span{}, false
 	}
 	from := k + 1
-	for from-k <= maxIndent && s.at(from) == ' ' {
+	for from-k <= sight.Indent && s.At(from) == ' ' {
 		from++
 	}
 	indent := from - k - 1
-	if c := s.at(from); indent == 0 || indent > maxIndent || c < ' ' || s.markAt(from) > 0 {
+	if c := s.At(from); indent == 0 || indent > sight.Indent || c < ' ' || s.markAt(from) > 0 {
 		return span{}, false
 	}
 	s.keep = from
-	if v := s.buf[from:s.run(from, lineChar)]; v == "" || value.Placeholder(v) || mark.In(v) {
+	if v := s.Buf[from:s.Run(from, lineChar)]; v == "" || value.Placeholder(v) || mark.In(v) {
 		return span{}, false
 	}
 	return span{at: from, cover: from, indent: int8(indent)}, true
@@ -430,62 +345,39 @@ func (s *scan) block(j int, a assign.Value) (span, bool) {
 // by how it looks. The names of secrets alone stay.
 func (s *scan) members(j int) (span, bool) {
 	k := j
-	if s.at(k) == '\r' {
+	if s.At(k) == '\r' {
 		k++
 	}
-	if s.at(k) != '\n' {
+	if s.At(k) != '\n' {
 		return span{}, false
 	}
 	from := k + 1
-	for from-k <= maxIndent && s.at(from) == ' ' {
+	for from-k <= sight.Indent && s.At(from) == ' ' {
 		from++
 	}
 	indent := from - k - 1
-	if indent == 0 || indent > maxIndent || s.at(from) < ' ' || s.markAt(from) > 0 {
+	if indent == 0 || indent > sight.Indent || s.At(from) < ' ' || s.markAt(from) > 0 {
 		return span{}, false
 	}
 	s.keep = from
-	for line, at := 0, from; line < 8 && at < s.hi; line++ {
-		end := s.run(at, lineChar)
-		for end < s.hi && s.buf[end] != '\n' {
+	for line, at := 0, from; line < 8 && at < s.Hi; line++ {
+		end := s.Run(at, lineChar)
+		for end < s.Hi && s.Buf[end] != '\n' {
 			end++
 		}
-		if end >= s.hi {
-			s.short = true
+		if end >= s.Hi {
+			s.Short = true
 		}
-		field, v, _ := strings.Cut(strings.TrimLeft(s.buf[at:end], " -"), ": ")
+		field, v, _ := strings.Cut(strings.TrimLeft(s.Buf[at:end], " -"), ": ")
 		v = strings.Trim(v, " \t\r\"'")
 		if v != "" && !value.Placeholder(v) && !value.Neutral(v) && !mark.In(v) && (value.Random(v) || name.Of(field) != name.Plain && !value.NamesSecret(v)) {
 			return span{at: from, cover: from, indent: int8(indent)}, true
 		}
-		if n := s.blockLine(min(end, s.hi-1), indent); end >= s.hi || n == 0 {
+		if n := s.BlockLine(min(end, s.Hi-1), indent); end >= s.Hi || n == 0 {
 			break
 		} else {
 			at = end + n
 		}
 	}
 	return span{}, false
-}
-
-// maxIndent bounds how far a block may be set in.
-const maxIndent = 64
-
-// blockLine is how many bytes from j go on with a block.
-func (s *scan) blockLine(j, indent int) int {
-	if s.buf[j] != '\n' {
-		return 1
-	}
-	k := j + 1
-	for s.at(k) == '\n' && k < j+maxIndent {
-		k++
-	}
-	for n := range indent {
-		if s.at(k+n) != ' ' {
-			return 0
-		}
-	}
-	if c := s.at(k + indent); c < ' ' {
-		return 0
-	}
-	return k + indent - j
 }

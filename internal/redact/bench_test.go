@@ -2,6 +2,7 @@ package redact
 
 import (
 	"fmt"
+	"github.com/reeve-gate/reeve/internal/redact/sight"
 	"io"
 	"strings"
 	"syscall"
@@ -101,12 +102,12 @@ func BenchmarkArguments(b *testing.B) {
 // a clock: at how many places something may start. A single byte said so at
 // 696 of a thousand; the pairs leave 95.
 func TestFewPlacesOfOrdinaryTextAreLookedAt(t *testing.T) {
-	s := scan{held: heldRedactor(t).held.Load(), buf: ordinary}
+	s := scan{held: heldRedactor(t).held.Load(), Sight: sight.Sight{Buf: ordinary}}
 	places := 0
-	for i := s.next(0); i < len(s.buf); i = s.next(i + 1) {
+	for i := s.next(0); i < len(s.Buf); i = s.next(i + 1) {
 		places++
 	}
-	if perMille := places * 1000 / len(s.buf); perMille > 120 {
+	if perMille := places * 1000 / len(s.Buf); perMille > 120 {
 		t.Errorf("%d of a thousand bytes lead to a decision; at most 120 should", perMille)
 	} else {
 		t.Logf("%d of a thousand bytes lead to a decision", perMille)

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/reeve-gate/reeve/internal/redact/reason"
+	"github.com/reeve-gate/reeve/internal/redact/sight"
 )
 
 // Finding is one mask, and why it is there.
@@ -11,7 +12,7 @@ type Finding = reason.Finding
 
 // Explain is Text that tells of each mask, in their order.
 func (r *Redactor) Explain(s string, found func(Finding)) string {
-	st := scan{held: r.held.Load(), buf: s, whole: true, found: found}
+	st := scan{held: r.held.Load(), Sight: sight.Sight{Buf: s}, whole: true, found: found}
 	st.advance(true)
 	if st.hits == 0 {
 		return s

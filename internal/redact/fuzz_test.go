@@ -111,7 +111,7 @@ func FuzzStreamIsTheWhole(f *testing.F) {
 			if _, err := io.WriteString(w, rest[:n]); err != nil {
 				t.Fatal(err)
 			}
-			most = max(most, len(w.scan.buf)-n)
+			most = max(most, len(w.scan.Buf)-n)
 			rest = rest[n:]
 		}
 		if err := w.Close(); err != nil {

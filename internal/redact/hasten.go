@@ -5,7 +5,7 @@ import "github.com/reeve-gate/reeve/internal/redact/sign"
 // Waits reports whether something that came in has neither gone out nor been
 // masked.
 func (s *Stream) Waits() bool {
-	return !s.closed && s.err == nil && !s.scan.span.open && s.scan.sent < len(s.scan.buf)
+	return !s.closed && s.err == nil && !s.scan.span.open && s.scan.sent < len(s.scan.Buf)
 }
 
 // Hasten writes what is kept back although a secret might begin in it, as far
@@ -28,7 +28,7 @@ func (s *Stream) Hasten() error {
 
 func (s *scan) hasten() {
 	i := s.pos
-	if i >= len(s.buf) {
+	if i >= len(s.Buf) {
 		return
 	}
 	s.decide(i)
@@ -42,13 +42,13 @@ func (s *scan) hasten() {
 // bare is how far text may go out although a known value or a token may begin
 // at j.
 func (s *scan) bare(j int) int {
-	end := len(s.buf)
-	if j >= s.hi {
+	end := len(s.Buf)
+	if j >= s.Hi {
 		return j
 	}
-	kind := s.held.Start[s.buf[j]]
+	kind := s.held.Start[s.Buf[j]]
 	if kind&sign.Known != 0 {
-		if n, more := s.held.set.Begins(s.buf[j:s.hi]); more {
+		if n, more := s.held.set.Begins(s.Buf[j:s.Hi]); more {
 			end = j + n
 		}
 	}
@@ -67,22 +67,22 @@ const guessable = 3
 // public is how far text may go out although a token may begin at j: its
 // prefix is no secret.
 func (s *scan) public(j int) int {
-	rest, end := s.buf[j:s.hi], len(s.buf)
+	rest, end := s.Buf[j:s.Hi], len(s.Buf)
 	if c := rest[0]; c == 'e' || c == 'M' || c == 'N' || c == 'O' || c == 'Q' {
-		was := s.short
-		s.short = false
+		was := s.Short
+		s.Short = false
 		s.token(j)
-		if s.short && len(rest) > guessable {
+		if s.Short && len(rest) > guessable {
 			end = j + guessable
 			if c != 'e' {
 				end = j
 			}
 		}
-		s.short = was
+		s.Short = was
 	}
 	for _, sh := range s.held.shapes.At(rest) {
 		from := j + len(sh.Prefix)
-		if s.has(j, sh.Prefix) && from < s.hi && s.runTo(from, sh.Class, from+len(rest)) == s.hi {
+		if s.Has(j, sh.Prefix) && from < s.Hi && s.RunTo(from, sh.Class, from+len(rest)) == s.Hi {
 			end = min(end, from)
 		}
 	}

@@ -27,20 +27,20 @@ func newHeld(values []string) *held {
 // knownAt is the length of the longest known value at j, 0 = none. A value
 // that would cut a mark in two is not there: it was found before.
 func (s *scan) knownAt(j int) int {
-	n, more := s.held.set.At(s.buf[j:s.hi], func(n int) bool { return !s.cutsMark(j, j+n) })
-	s.short = s.short || more
+	n, more := s.held.set.At(s.Buf[j:s.Hi], func(n int) bool { return !s.cutsMark(j, j+n) })
+	s.Short = s.Short || more
 	return n
 }
 
 // cutsMark reports whether a mark stands across one end of buf[from:to].
 func (s *scan) cutsMark(from, to int) bool {
-	for i := max(s.low(from), from-mark.Max+1); i < from; i++ {
-		if s.buf[i] == '[' && i+s.markAt(i) > from {
+	for i := max(s.Low(from), from-mark.Max+1); i < from; i++ {
+		if s.Buf[i] == '[' && i+s.markAt(i) > from {
 			return true
 		}
 	}
 	for i := max(from, to-mark.Max+1); i < to; i++ {
-		if s.buf[i] == '[' && i+s.markAt(i) > to {
+		if s.Buf[i] == '[' && i+s.markAt(i) > to {
 			return true
 		}
 	}
@@ -49,11 +49,11 @@ func (s *scan) cutsMark(from, to int) bool {
 
 // markAt is the length of the mark at i, 0 = none.
 func (s *scan) markAt(i int) int {
-	if i >= s.hi {
-		s.short = true
+	if i >= s.Hi {
+		s.Short = true
 		return 0
 	}
-	n, more := mark.At(s.buf[i:s.hi])
-	s.short = s.short || more
+	n, more := mark.At(s.Buf[i:s.Hi])
+	s.Short = s.Short || more
 	return n
 }

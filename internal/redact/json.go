@@ -6,6 +6,7 @@ import (
 
 	"github.com/reeve-gate/reeve/internal/redact/document"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/sight"
 	"github.com/reeve-gate/reeve/internal/redact/sign"
 )
 
@@ -39,7 +40,7 @@ func (h *held) in(text string) bool {
 	if len(h.set.Values) == 0 {
 		return false
 	}
-	s := scan{held: h, buf: text, hi: len(text)}
+	s := scan{held: h, Sight: sight.Sight{Buf: text, Hi: len(text)}}
 	for i := 0; i < len(text); i++ {
 		if text[i] == '[' {
 			if n := s.markAt(i); n > 0 { // what a mark says is not the value

@@ -15,25 +15,25 @@ import (
 // url is the secret of a URL whose authority starts at j.
 func (s *scan) url(j int) (span, bool) {
 	s.keep = j
-	if j >= s.hi {
-		s.short = true
+	if j >= s.Hi {
+		s.Short = true
 		return span{}, false
 	}
-	from, to, more, ok := value.UserInfo(s.buf[j:s.hi])
-	s.short = s.short || more
+	from, to, more, ok := value.UserInfo(s.Buf[j:s.Hi])
+	s.Short = s.Short || more
 	return span{at: j + from, cover: j + to}, ok
 }
 
 // telegram is the secret half of NUMBER:AA..., at its colon.
 func (s *scan) telegram(i int) (span, bool) {
 	n := 0
-	for i-n-1 >= s.low(i) && classOf[s.buf[i-n-1]]&digit != 0 && n <= 11 {
+	for i-n-1 >= s.Low(i) && classOf[s.Buf[i-n-1]]&digit != 0 && n <= 11 {
 		n++
 	}
-	if n < 8 || n > 11 || s.at(i+2) != 'A' {
+	if n < 8 || n > 11 || s.At(i+2) != 'A' {
 		return span{}, false
 	}
-	end := s.run(i+1, tokenChar)
+	end := s.Run(i+1, tokenChar)
 	if end-i-1 < 33 {
 		return span{}, false
 	}
@@ -44,32 +44,32 @@ func (s *scan) telegram(i int) (span, bool) {
 // flagged is the secret that a flag leads to: by its name, as in --token X, or
 // by the program that is given it, as in curl -u user:X and mysql -pX.
 func (s *scan) flagged(i int) (span, bool) {
-	if c := s.before(i); c > ' ' && strings.IndexByte("\"'`[(,", c) < 0 {
+	if c := s.Before(i); c > ' ' && strings.IndexByte("\"'`[(,", c) < 0 {
 		return span{}, false
 	}
 	start := i + 1
-	if s.at(start) == '-' {
+	if s.At(start) == '-' {
 		start++
 	}
 	end := start
-	for end < s.hi && end-start <= name.Max && (classOf[s.buf[end]]&alnum != 0 || s.buf[end] == '-' || s.buf[end] == '_') {
+	for end < s.Hi && end-start <= name.Max && (classOf[s.Buf[end]]&alnum != 0 || s.Buf[end] == '-' || s.Buf[end] == '_') {
 		end++
 	}
-	if end == s.hi {
-		s.short = true
+	if end == s.Hi {
+		s.Short = true
 	}
 	if end == start {
 		return span{}, false
 	}
-	if flag := s.buf[i:end]; command.Suspect(flag) && s.namesProgram(i) {
+	if flag := s.Buf[i:end]; command.Suspect(flag) && s.namesProgram(i) {
 		if part, glued := command.Flag(s.line(i), flag); glued > 0 {
 			return s.given(i+glued, part, 0)
 		} else if part != command.None {
-			return s.given(s.nextWord(end), part, 0)
+			return s.given(s.NextWord(end), part, 0)
 		}
 	}
-	flag := s.buf[start:end]
-	if m := name.Of(flag); s.at(end) == ' ' && (m == name.Weak || m == name.Strong || m == name.Pass && start > i+1) {
+	flag := s.Buf[start:end]
+	if m := name.Of(flag); s.At(end) == ' ' && (m == name.Weak || m == name.Strong || m == name.Pass && start > i+1) {
 		sp, ok := s.flagValue(end+1, m)
 		if ok {
 			s.is(origin{rule: reason.Name, name: flag})
@@ -83,7 +83,7 @@ func (s *scan) flagged(i int) (span, bool) {
 // table. Each byte is read for that once.
 func (s *scan) namesProgram(i int) bool {
 	const longest = 16 // of a name that may end behind what was read
-	if command.Names(s.buf[max(0, s.read-longest):i]) {
+	if command.Names(s.Buf[max(0, s.read-longest):i]) {
 		s.named = s.place(i) + 1
 	}
 	s.read = i
@@ -95,7 +95,7 @@ func (s *scan) place(i int) int { return s.dropped + len(s.out) + i - s.sent }
 
 func (s *scan) flagValue(j int, m name.Meaning) (span, bool) {
 	s.keep = j
-	if c := s.at(j); c <= ' ' || c == '-' { // blanks stand before a description
+	if c := s.At(j); c <= ' ' || c == '-' { // blanks stand before a description
 		return span{}, false
 	}
 	return s.value(j, assign.Value{Meaning: m, Op: ' '})
@@ -111,10 +111,10 @@ const lineBack = 1 << 10
 func (s *scan) line(i int) string {
 	var line string
 	if s.whole && s.hits == 0 {
-		line = s.buf[:i]
+		line = s.Buf[:i]
 	} else {
 		out := s.out[:len(s.out)-max(0, s.sent-i)] // some of what follows may have gone out
-		line = string(out[max(0, len(out)-lineBack):]) + s.buf[min(s.sent, i):i]
+		line = string(out[max(0, len(out)-lineBack):]) + s.Buf[min(s.sent, i):i]
 	}
 	line = line[max(0, len(line)-lineBack):]
 	for end := len(line); ; {
@@ -129,41 +129,6 @@ func (s *scan) line(i int) string {
 	}
 }
 
-// nextWord is where the word behind the flag that ends at j begins: behind
-// blanks, an equals sign, or, in a list of program text, a quote and a comma.
-func (s *scan) nextWord(j int) int {
-	k := j
-	switch c := s.at(k); c {
-	case '=':
-		return k + 1
-	case '"', '\'':
-		if k++; s.at(k) != ',' {
-			return -1
-		}
-		k++
-		for k < j+16 && (s.at(k) == ' ' || s.at(k) == '\t' || s.at(k) == '\n') {
-			k++
-		}
-		if s.at(k) != c {
-			return -1
-		}
-		return k
-	}
-	for k < j+16 {
-		switch c := s.at(k); {
-		case c == ' ' || c == '\t':
-			k++
-		case c == '\\' && s.at(k+1) == '\n':
-			k += 2
-		case k == j:
-			return -1
-		default:
-			return k
-		}
-	}
-	return -1
-}
-
 // given is the secret part of the word at j, which is an argument of a program;
 // quote is what opened it before, 0 = nothing did.
 func (s *scan) given(j int, part command.Part, quote byte) (span, bool) {
@@ -171,7 +136,7 @@ func (s *scan) given(j int, part command.Part, quote byte) (span, bool) {
 		return span{}, false
 	}
 	s.keep = j
-	c := s.at(j)
+	c := s.At(j)
 	if quote != 0 {
 	} else if c == '"' || c == '\'' {
 		quote = c
@@ -179,8 +144,8 @@ func (s *scan) given(j int, part command.Part, quote byte) (span, bool) {
 	} else if c <= ' ' || c == '-' {
 		return span{}, false
 	}
-	end := s.argument(j, quote)
-	word := s.buf[j:min(end, s.hi)]
+	end := s.Argument(j, quote)
+	word := s.Buf[j:min(end, s.Hi)]
 	from, ok := part.Secret(word)
 	if !ok {
 		return span{}, false
@@ -202,62 +167,38 @@ func (s *scan) given(j int, part command.Part, quote byte) (span, bool) {
 	return span{at: from, cover: end, class: wordChar}, true
 }
 
-// argument is the end of the word at j, which a quote closes, or a byte that a
-// shell would not take for a part of a word. A backslash takes the byte behind
-// it along, unless that makes an escape of another kind.
-func (s *scan) argument(j int, quote byte) int {
-	for j < s.hi {
-		n := 1
-		switch c := s.buf[j]; {
-		case quote != 0:
-			if n = s.quoted(j, quote, 0); n == 0 {
-				return j
-			}
-		case c == '\\' && (classOf[s.at(j+1)]&alnum != 0 || strings.IndexByte("\"'`\n", s.at(j+1)) >= 0 || s.at(j+1) == 0):
-			return j
-		case c == '\\':
-			n = 2
-		case classOf[c]&wordChar == 0:
-			return j
-		}
-		j += n
-	}
-	s.short = true
-	return min(j, s.hi)
-}
-
 // operand is the word of a command that is secret by its place, at the name of
 // the program.
 func (s *scan) operand(i int) (span, bool) {
-	if c := lower(s.at(i + 2)); c == 0 || strings.IndexByte("tpmsr", c) < 0 && !s.short {
+	if c := lower(s.At(i + 2)); c == 0 || strings.IndexByte("tpmsr", c) < 0 && !s.Short {
 		return span{}, false
 	}
-	if c := s.before(i); classOf[c]&alnum != 0 || strings.IndexByte("_-.", c) >= 0 && c != 0 {
+	if c := s.Before(i); classOf[c]&alnum != 0 || strings.IndexByte("_-.", c) >= 0 && c != 0 {
 		return span{}, false
 	}
-	j := s.run(i, identChar)
-	if !command.Starts(s.buf[i:j]) {
+	j := s.Run(i, identChar)
+	if !command.Starts(s.Buf[i:j]) {
 		return span{}, false
 	}
-	words, at := []string{s.buf[i:j]}, []int{i}
+	words, at := []string{s.Buf[i:j]}, []int{i}
 	for len(words) < 12 {
-		if j = s.nextWord(j); j < 0 {
+		if j = s.NextWord(j); j < 0 {
 			break
 		}
 		var quote byte
-		if c := s.at(j); c == '"' || c == '\'' {
+		if c := s.At(j); c == '"' || c == '\'' {
 			quote = c
 			j++
 		}
-		end := s.argument(j, quote)
-		if s.has(j, `\\`) { // \\host\share
-			end = s.run(j, lineChar)
+		end := s.Argument(j, quote)
+		if s.Has(j, `\\`) { // \\host\share
+			end = s.Run(j, lineChar)
 		}
 		if end == j && quote == 0 {
 			break
 		}
-		words, at = append(words, s.buf[j:min(end, s.hi)]), append(at, j)
-		if len(words) == 2 && !command.GoesOn(words[0], words[1], end < s.hi) {
+		words, at = append(words, s.Buf[j:min(end, s.Hi)]), append(at, j)
+		if len(words) == 2 && !command.GoesOn(words[0], words[1], end < s.Hi) {
 			return span{}, false
 		}
 		if len(words) == 3 { // none before is secret
@@ -287,26 +228,14 @@ func setsSecret(setting string) bool {
 	return name.Of(setting[strings.LastIndexAny(setting, ":/")+1:]).Secret()
 }
 
-// onLine reports whether a word stands before i on its line.
-func (s *scan) onLine(i int, words ...string) bool {
-	line := s.buf[s.low(i):i]
-	line = line[strings.LastIndexByte(line, '\n')+1:]
-	for _, w := range words {
-		if strings.Contains(line, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // element is the text of <name>text</, at the '>'.
 func (s *scan) element(i int) (span, bool) {
-	low := max(s.low(i), i-name.Max)
-	open := strings.LastIndexByte(s.buf[low:i], '<')
+	low := max(s.Low(i), i-name.Max)
+	open := strings.LastIndexByte(s.Buf[low:i], '<')
 	if open < 0 {
 		return span{}, false
 	}
-	tag := s.buf[low+open+1 : i]
+	tag := s.Buf[low+open+1 : i]
 	if sp := strings.IndexAny(tag, " \t\n"); sp >= 0 {
 		tag = tag[:sp]
 	}
@@ -317,9 +246,9 @@ func (s *scan) element(i int) (span, bool) {
 		return span{}, false
 	}
 	s.keep = i + 1
-	end := s.run(i+1, textChar)
-	v := strings.TrimSpace(s.buf[i+1 : end])
-	if v == "" || !s.has(end, "</") || !s.partlyIn(i+1, end) && (value.Placeholder(v) || mark.In(v)) {
+	end := s.Run(i+1, textChar)
+	v := strings.TrimSpace(s.Buf[i+1 : end])
+	if v == "" || !s.Has(end, "</") || !s.partlyIn(i+1, end) && (value.Placeholder(v) || mark.In(v)) {
 		return span{}, false
 	}
 	return span{at: i + 1, cover: end}, true
@@ -327,17 +256,17 @@ func (s *scan) element(i int) (span, bool) {
 
 // netrc is the password of a line such as: machine h login u password X.
 func (s *scan) netrc(i int) (span, bool) {
-	if !s.has(i, "password ") || !s.word(i) || !s.onLine(i, "login ", "machine ", "user ") {
+	if !s.Has(i, "password ") || !s.Word(i) || !s.OnLine(i, "login ", "machine ", "user ") {
 		return span{}, false
 	}
 	j := i + len("password ")
 	s.keep = j
-	end := s.run(j, lineChar)
-	v := s.buf[j:end]
+	end := s.Run(j, lineChar)
+	v := s.Buf[j:end]
 	if s.partlyIn(j, end) {
 		return span{at: j, cover: end, class: lineChar}, true
 	}
-	if v == "" || v[0] == '=' || v[0] == '!' || value.Placeholder(v) || mark.In(v) || !s.onLine(i, "machine ") && value.Wordy(v) {
+	if v == "" || v[0] == '=' || v[0] == '!' || value.Placeholder(v) || mark.In(v) || !s.OnLine(i, "machine ") && value.Wordy(v) {
 		return span{}, false
 	}
 	return span{at: j, cover: j, class: lineChar}, true

@@ -13,7 +13,7 @@ func (s *scan) partly(j int, blanks bool, step func(int) int) (end int, yes bool
 	of, known := s.of, s.known
 	defer func() { s.of, s.known = of, known }()
 	from, first := j, false // whether it begins with what is hidden, and no blank came since
-	for j < s.hi {
+	for j < s.Hi {
 		if to := s.hidden(j); to > 0 {
 			first = first || j == from
 			yes = yes || j > from && s.wordy(j-1)
@@ -24,24 +24,24 @@ func (s *scan) partly(j int, blanks bool, step func(int) int) (end int, yes bool
 		if n == 0 {
 			break
 		}
-		if c := s.buf[j]; !blanks && (c == ' ' || c == '\t') {
+		if c := s.Buf[j]; !blanks && (c == ' ' || c == '\t') {
 			first = false
 		}
 		yes = yes || first && s.wordy(j)
 		j += n
 	}
-	if j >= s.hi {
-		s.short = true
+	if j >= s.Hi {
+		s.Short = true
 	}
-	return min(j, s.hi), yes
+	return min(j, s.Hi), yes
 }
 
-func (s *scan) wordy(j int) bool { return classOf[s.buf[j]]&alnum != 0 || s.buf[j] == '_' }
+func (s *scan) wordy(j int) bool { return classOf[s.Buf[j]]&alnum != 0 || s.Buf[j] == '_' }
 
 // ofClass steps through a class of characters.
 func (s *scan) ofClass(cl class) func(int) int {
 	return func(j int) int {
-		if classOf[s.buf[j]]&cl == 0 {
+		if classOf[s.Buf[j]]&cl == 0 {
 			return 0
 		}
 		return 1
@@ -62,15 +62,15 @@ func (s *scan) partlyIn(from, to int) bool {
 // hidden is where the mark, the known value or the token at j ends; 0 = there
 // is none.
 func (s *scan) hidden(j int) int {
-	if s.buf[j] == '[' {
+	if s.Buf[j] == '[' {
 		if n := s.markAt(j); n > 0 {
 			return j + n
 		}
 	}
-	if s.held.Start[s.buf[j]] == 0 {
+	if s.held.Start[s.Buf[j]] == 0 {
 		return 0
 	}
-	if s.buf[j] == '-' {
+	if s.Buf[j] == '-' {
 		if sp, ok := s.pem(j); ok {
 			return sp.cover
 		}

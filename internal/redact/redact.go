@@ -9,6 +9,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/redact/known"
 	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/name"
+	"github.com/reeve-gate/reeve/internal/redact/sight"
 	"github.com/reeve-gate/reeve/internal/redact/visible"
 )
 
@@ -60,7 +61,7 @@ func (r *Redactor) Secrets() []string { return slices.Clip(r.held.Load().set.Val
 
 // Text masks what is secret in s. It returns s itself where nothing is.
 func (r *Redactor) Text(s string) string {
-	st := scan{held: r.held.Load(), buf: s, whole: true}
+	st := scan{held: r.held.Load(), Sight: sight.Sight{Buf: s}, whole: true}
 	st.advance(true)
 	if st.hits == 0 {
 		return s

@@ -380,7 +380,7 @@ func TestALongKeyLeavesNothingAndKeepsLittle(t *testing.T) {
 	io.WriteString(w, "before\n-----BEGIN PRIVATE KEY-----\n")
 	for range 40 {
 		io.WriteString(w, strings.Repeat("QUJDRA", 1000)+"\n")
-		if n := len(w.scan.buf); n > 16<<10 {
+		if n := len(w.scan.Buf); n > 16<<10 {
 			t.Fatalf("%d bytes are kept", n)
 		}
 	}

@@ -1,11 +1,10 @@
 package redact
 
 import (
-	"strings"
-
 	"github.com/reeve-gate/reeve/internal/redact/mark"
 	"github.com/reeve-gate/reeve/internal/redact/reason"
 	"github.com/reeve-gate/reeve/internal/redact/shape"
+	"github.com/reeve-gate/reeve/internal/redact/sight"
 	"github.com/reeve-gate/reeve/internal/redact/sign"
 )
 
@@ -31,18 +30,17 @@ const (
 var classOf = shape.Classes
 
 const (
-	look = 4 << 10 // bytes that a decision may depend on, from where it is made
-	back = 256     // bytes of context before it
+	look = sight.Look
+	back = sight.Back
 )
 
 // scan is one pass over a text that may come in pieces.
 type scan struct {
-	held  *held
-	buf   string // context, then what is not decided yet
-	pos   int    // where the next decision is made
-	sent  int    // what stands before it is in out, or was masked
-	mark  int    // where the last mask ended; context stops there. 0 = nowhere
-	span  span   // the mask that is being extended
+	held *held
+	sight.Sight
+	pos   int  // where the next decision is made
+	sent  int  // what stands before it is in out, or was masked
+	span  span // the mask that is being extended
 	out   []byte
 	hits  int
 	whole bool // out is wanted only where something was masked
@@ -56,8 +54,6 @@ type scan struct {
 	named   int // one more than the place in out behind the last of them; 0 = none
 
 	// Of the decision at work:
-	hi    int  // nothing from here on is looked at
-	short bool // it wanted to look there
 	keep  int  // where a mask would start at the earliest
 	body  int  // where what is secret of it would; what stands before is known to everybody
 	known bool // of is filled in
@@ -103,7 +99,7 @@ func (s *scan) advance(last bool) {
 			return
 		}
 		i := s.next(s.pos)
-		if i == len(s.buf) {
+		if i == len(s.Buf) {
 			s.pos = i
 			if !s.whole || s.hits > 0 {
 				s.send(i)
@@ -116,7 +112,7 @@ func (s *scan) advance(last bool) {
 			s.reach(i, &sp)
 			s.identify(sp.at)
 		}
-		if s.short && !last && s.hi == len(s.buf) {
+		if s.Short && !last && s.Hi == len(s.Buf) {
 			s.send(s.safe(i))
 			return
 		}
@@ -124,7 +120,7 @@ func (s *scan) advance(last bool) {
 		case pass:
 			s.pos = i + 1
 		case skip:
-			s.pos, s.mark = sp.cover, sp.cover // an earlier mask ends the context as our own does
+			s.pos, s.Mark = sp.cover, sp.cover // an earlier mask ends the context as our own does
 		case hit:
 			s.send(sp.at)
 			s.out = append(s.out, s.stands()...)
@@ -141,7 +137,7 @@ func (s *scan) advance(last bool) {
 // branch that the processor seldom guesses wrong. At the end of the text, where
 // three are not there, one tells.
 func (s *scan) next(i int) int {
-	enough, heads, buf := &s.held.Enough, &s.held.Heads, s.buf
+	enough, heads, buf := &s.held.Enough, &s.held.Heads, s.Buf
 	if i+2 < len(buf) {
 		a, b := buf[i], buf[i+1]
 		for _, c := range []byte(buf[i+2:]) {
@@ -161,7 +157,7 @@ func (s *scan) next(i int) int {
 // send puts out what stands before i.
 func (s *scan) send(i int) {
 	if i > s.sent {
-		s.out = append(s.out, s.buf[s.sent:i]...)
+		s.out = append(s.out, s.Buf[s.sent:i]...)
 		s.sent = i
 	}
 }
@@ -169,13 +165,13 @@ func (s *scan) send(i int) {
 // extend carries the open span on to its end and reports whether it got there.
 func (s *scan) extend(last bool) bool {
 	sp := &s.span
-	for sp.at < len(s.buf) {
-		s.hi, s.short = min(len(s.buf), sp.at+look), false
+	for sp.at < len(s.Buf) {
+		s.Hi, s.Short = min(len(s.Buf), sp.at+look), false
 		n, part := 1, pemGap
 		if sp.at >= sp.cover {
 			n, part = s.goesOn()
 		}
-		if n == 0 && !(s.short && !last && s.hi == len(s.buf)) {
+		if n == 0 && !(s.Short && !last && s.Hi == len(s.Buf)) {
 			break
 		}
 		// A value or a token that starts inside and reaches further is a part of it.
@@ -183,7 +179,7 @@ func (s *scan) extend(last bool) bool {
 		for j := sp.at; j < sp.at+n; j++ {
 			more = max(more, s.inner(j))
 		}
-		if s.short && !last && s.hi == len(s.buf) {
+		if s.Short && !last && s.Hi == len(s.Buf) {
 			return false
 		}
 		sp.cover = max(sp.cover, more)
@@ -197,11 +193,11 @@ func (s *scan) extend(last bool) bool {
 	if sp.pem {
 		end = max(sp.last, sp.cover)
 	}
-	if sp.at >= len(s.buf) && !last {
+	if sp.at >= len(s.Buf) && !last {
 		return false
 	}
 	s.tell(end)
-	s.pos, s.sent, s.mark = end, max(s.sent, end), end
+	s.pos, s.sent, s.Mark = end, max(s.sent, end), end
 	s.span = span{}
 	return true
 }
@@ -212,12 +208,12 @@ func (s *scan) goesOn() (n int, part pemPart) {
 	sp := &s.span
 	switch {
 	case sp.quote != 0:
-		return s.quoted(sp.at, sp.quote, sp.esc), pemGap
+		return s.Quoted(sp.at, sp.quote, sp.esc), pemGap
 	case sp.pem:
 		return s.pemBody(sp.at)
 	case sp.indent > 0:
-		return s.blockLine(sp.at, int(sp.indent)), pemGap
-	case classOf[s.buf[sp.at]]&sp.class != 0:
+		return s.BlockLine(sp.at, int(sp.indent)), pemGap
+	case classOf[s.Buf[sp.at]]&sp.class != 0:
 		return 1, pemGap
 	}
 	return 0, pemGap
@@ -240,11 +236,11 @@ func (s *scan) reach(i int, sp *span) {
 // identify gives a value that a name or a place led to its kind, where it
 // begins as a known token does.
 func (s *scan) identify(at int) {
-	if s.of.kind != "" || at >= s.hi {
+	if s.of.kind != "" || at >= s.Hi {
 		return
 	}
 	of, ok := s.of, false
-	if c := s.buf[at]; s.held.Start[c]&sign.Token != 0 {
+	if c := s.Buf[at]; s.held.Start[c]&sign.Token != 0 {
 		_, ok = s.token(at)
 	} else if c == '-' {
 		_, ok = s.pem(at)
@@ -261,7 +257,7 @@ func (s *scan) stands() string {
 	if s.of.kind == "" {
 		return Mark
 	}
-	return mark.Of(s.of.kind, s.buf[s.of.from:s.of.told])
+	return mark.Of(s.of.kind, s.Buf[s.of.from:s.of.told])
 }
 
 // is says what was found; what is said first holds.
@@ -274,19 +270,19 @@ func (s *scan) is(of origin) {
 // safe is how far text can go out although the decision at i must wait: up to
 // where a mask would start.
 func (s *scan) safe(i int) int {
-	s.short = false
-	for j := i + 1; j < min(s.keep, s.hi); j++ {
-		if end, _ := s.starts(j); end > 0 || s.short {
+	s.Short = false
+	for j := i + 1; j < min(s.keep, s.Hi); j++ {
+		if end, _ := s.starts(j); end > 0 || s.Short {
 			return j
 		}
 	}
-	return min(s.keep, len(s.buf))
+	return min(s.keep, len(s.Buf))
 }
 
 // starts says where a known value or a token that starts at j ends, and which
 // class carries it on; 0 = none does.
 func (s *scan) starts(j int) (end int, cl class) {
-	kind := s.held.Start[s.buf[j]]
+	kind := s.held.Start[s.Buf[j]]
 	if kind&sign.Known != 0 {
 		if n := s.knownAt(j); n > 0 {
 			end = j + n
@@ -312,10 +308,10 @@ func (s *scan) inner(j int) int {
 
 // decide judges position i, which can start something.
 func (s *scan) decide(i int) (span, verdict) {
-	c := s.buf[i]
+	c := s.Buf[i]
 	kind := s.held.Start[c]
-	s.keep, s.body, s.short, s.known = i, len(s.buf), false, false
-	s.hi = min(len(s.buf), i+look)
+	s.keep, s.body, s.Short, s.known = i, len(s.Buf), false, false
+	s.Hi = min(len(s.Buf), i+look)
 	if c == '[' {
 		if n := s.markAt(i); n > 0 {
 			return span{cover: i + n}, skip
@@ -340,11 +336,11 @@ func (s *scan) decide(i int) (span, verdict) {
 
 // ruled judges position i by the rules.
 func (s *scan) ruled(i int) (span, verdict) {
-	open := s.short // a known value or a token may begin here too
+	open := s.Short // a known value or a token may begin here too
 	var sp span
 	var ok bool
 	var rule string
-	switch s.buf[i] {
+	switch s.Buf[i] {
 	case '=', ':':
 		sp, ok = s.assigned(i)
 		rule = reason.Name
@@ -360,7 +356,7 @@ func (s *scan) ruled(i int) (span, verdict) {
 		sp, ok = s.scheme(i)
 		rule = reason.Scheme
 	case 'p':
-		if sp, ok = s.netrc(i); !ok && s.at(i+1) == 'n' {
+		if sp, ok = s.netrc(i); !ok && s.At(i+1) == 'n' {
 			sp, ok = s.operand(i)
 		}
 		rule = reason.Netrc
@@ -379,92 +375,6 @@ func (s *scan) ruled(i int) (span, verdict) {
 	}
 	s.is(origin{rule: rule})
 	return sp, hit
-}
-
-// at is the byte at j, or 0 beyond what may be looked at.
-func (s *scan) at(j int) byte {
-	if j >= s.hi {
-		s.short = true
-		return 0
-	}
-	return s.buf[j]
-}
-
-// has reports whether text stands at i.
-func (s *scan) has(i int, text string) bool {
-	if i+len(text) <= s.hi {
-		return s.buf[i:i+len(text)] == text
-	}
-	if i <= s.hi && strings.HasPrefix(text, s.buf[min(i, s.hi):s.hi]) {
-		s.short = true
-	}
-	return false
-}
-
-// hasFold is has for ASCII text without regard to case; text is lower-case.
-func (s *scan) hasFold(i int, text string) bool {
-	for k := range len(text) {
-		if lower(s.at(i+k)) != text[k] {
-			return false
-		}
-	}
-	return true
-}
-
-// run is the end of the run of the class from j.
-func (s *scan) run(j int, cl class) int { return s.runTo(j, cl, s.hi) }
-
-// runTo is run that goes no further than limit.
-func (s *scan) runTo(j int, cl class, limit int) int {
-	limit = min(limit, s.hi)
-	for j < limit && classOf[s.buf[j]]&cl != 0 {
-		j++
-	}
-	if j == s.hi {
-		s.short = true
-	}
-	return j
-}
-
-// before is the byte before i, or 0 at the start and right behind a mask.
-func (s *scan) before(i int) byte {
-	if i <= s.low(i) {
-		return 0
-	}
-	return s.buf[i-1]
-}
-
-// low is how far the context of i reaches back.
-func (s *scan) low(i int) int { return max(0, i-back, s.mark) }
-
-// word reports whether i is not the inside of a word: nothing alphanumeric
-// stands before it, or that is the end of an escape such as \n or %22.
-func (s *scan) word(i int) bool {
-	c := s.before(i)
-	if classOf[c]&alnum == 0 && c != '_' {
-		return true
-	}
-	if i-2 >= s.low(i) && s.buf[i-2] == '\\' && (c == 'n' || c == 'r' || c == 't') {
-		return true
-	}
-	if i-3 >= s.low(i) && s.buf[i-3] == '%' && hexDigit(c) && hexDigit(s.buf[i-2]) {
-		return true
-	}
-	return c == 'm' && s.colour(i-2)
-}
-
-// colour reports whether a terminal's colour sequence, ESC [ numbers m, has
-// its last number at j.
-func (s *scan) colour(j int) bool {
-	low := max(s.low(j+2), j-16)
-	for j > low && (classOf[s.buf[j]]&digit != 0 || s.buf[j] == ';') {
-		j--
-	}
-	return j > low && s.buf[j] == '[' && s.buf[j-1] == 0x1b
-}
-
-func hexDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= lower(c) && lower(c) <= 'f'
 }
 
 func lower(c byte) byte {

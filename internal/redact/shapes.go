@@ -14,28 +14,28 @@ func (s *scan) isToken(kind string, from, told int) {
 
 // token looks for a known shape at i.
 func (s *scan) token(i int) (span, bool) {
-	c := s.buf[i]
+	c := s.Buf[i]
 	var n int
 	var kind string
 	switch {
-	case (c == 'M' || c == 'N' || c == 'O') && s.word(i):
+	case (c == 'M' || c == 'N' || c == 'O') && s.Word(i):
 		n, kind = s.form(shape.Discord, i), shape.DiscordToken
-	case c == 'Q' && s.at(i+1) == '~' && i-4 >= s.low(i) && classOf[s.buf[i-1]]&digit != 0:
+	case c == 'Q' && s.At(i+1) == '~' && i-4 >= s.Low(i) && classOf[s.Buf[i-1]]&digit != 0:
 		n, kind = s.form(shape.Entra, i), shape.EntraSecret
-	case c == 'e' && s.has(i, "eyJ") && s.word(i):
+	case c == 'e' && s.Has(i, "eyJ") && s.Word(i):
 		n, kind = s.form(shape.JWT, i), shape.JSONWebToken
 	}
 	if n > 0 {
 		s.isToken(kind, i, i+n)
 		return span{at: i, cover: i + n, class: tokenChar}, true
 	}
-	for _, sh := range s.held.shapes.At(s.buf[i:s.hi]) {
-		if !s.has(i, sh.Prefix) || sh.Alone && !s.word(i) {
+	for _, sh := range s.held.shapes.At(s.Buf[i:s.Hi]) {
+		if !s.Has(i, sh.Prefix) || sh.Alone && !s.Word(i) {
 			continue
 		}
 		from := i + len(sh.Prefix)
-		end := s.runTo(from, sh.Class, from+shape.Enough)
-		n, ok := sh.Fits(s.buf[from:end])
+		end := s.RunTo(from, sh.Class, from+shape.Enough)
+		n, ok := sh.Fits(s.Buf[from:end])
 		if !ok {
 			continue
 		}
@@ -51,8 +51,8 @@ func (s *scan) token(i int) (span, bool) {
 
 // form asks how long the token of a form at i is, 0 = there is none.
 func (s *scan) form(f func(string) (int, bool), i int) int {
-	n, more := f(s.buf[i:s.hi])
-	s.short = s.short || more
+	n, more := f(s.Buf[i:s.Hi])
+	s.Short = s.Short || more
 	return n
 }
 
@@ -60,11 +60,11 @@ func (s *scan) form(f func(string) (int, bool), i int) int {
 // whose colon stands at i.
 func (s *scan) putty(i int) (span, bool) {
 	j := i + 1
-	for j < i+16 && (s.at(j) == ' ' || classOf[s.at(j)]&digit != 0) {
+	for j < i+16 && (s.At(j) == ' ' || classOf[s.At(j)]&digit != 0) {
 		j++
 	}
-	from := s.gap(j)
-	end := s.run(from, pemChar)
+	from := s.Gap(j)
+	end := s.Run(from, pemChar)
 	if from == j || end-from < 16 {
 		return span{}, false
 	}
@@ -75,8 +75,8 @@ func (s *scan) putty(i int) (span, bool) {
 // scheme is what follows the word Bearer or Basic where it looks like a
 // credential; headers with their names are read by assigned.
 func (s *scan) scheme(i int) (span, bool) {
-	bearer := s.hasFold(i, "bearer ")
-	if !bearer && !s.hasFold(i, "basic ") || !s.word(i) {
+	bearer := s.HasFold(i, "bearer ")
+	if !bearer && !s.HasFold(i, "basic ") || !s.Word(i) {
 		return span{}, false
 	}
 	from := i + len("basic ")
@@ -84,8 +84,8 @@ func (s *scan) scheme(i int) (span, bool) {
 		from = i + len("bearer ")
 	}
 	s.keep = from
-	end := s.run(from, base64Char|tokenChar)
-	v := s.buf[from:end]
+	end := s.Run(from, base64Char|tokenChar)
+	v := s.Buf[from:end]
 	switch {
 	case bearer && (len(v) < 8 || strings.IndexAny(v, "0123456789") < 0 && len(v) < 20):
 		return span{}, false
@@ -98,58 +98,51 @@ func (s *scan) scheme(i int) (span, bool) {
 // pem is a private key in armour (RFC 7468), at its BEGIN; other armour and a
 // mere mention stay.
 func (s *scan) pem(i int) (span, bool) {
-	if !s.has(i, "-----BEGIN ") {
+	if !s.Has(i, "-----BEGIN ") {
 		return span{}, false
 	}
 	j := i + len("-----BEGIN ")
 	label := j
-	for j < s.hi && j-label < 64 && (classOf[s.buf[j]]&alnum != 0 || s.buf[j] == ' ') {
+	for j < s.Hi && j-label < 64 && (classOf[s.Buf[j]]&alnum != 0 || s.Buf[j] == ' ') {
 		j++
 	}
-	if j == s.hi {
-		s.short = true
+	if j == s.Hi {
+		s.Short = true
 	}
-	if !strings.Contains(s.buf[label:j], "PRIVATE KEY") || !s.has(j, "-----") {
+	if !strings.Contains(s.Buf[label:j], "PRIVATE KEY") || !s.Has(j, "-----") {
 		return span{}, false
 	}
 	j += len("-----")
 	s.body = j
 	for range 6 { // headers, as in Proc-Type: 4,ENCRYPTED
-		k := s.gap(j)
+		k := s.Gap(j)
 		line := k
-		for line < s.hi && line-k < 100 && (classOf[s.buf[line]]&alnum != 0 || s.buf[line] == '-') {
+		for line < s.Hi && line-k < 100 && (classOf[s.Buf[line]]&alnum != 0 || s.Buf[line] == '-') {
 			line++
 		}
-		if s.at(line) != ':' {
+		if s.At(line) != ':' {
 			break
 		}
-		for line < s.hi && s.buf[line] != '\n' && s.buf[line] != '\\' {
+		for line < s.Hi && s.Buf[line] != '\n' && s.Buf[line] != '\\' {
 			line++
 		}
-		if line == s.hi {
-			s.short = true
+		if line == s.Hi {
+			s.Short = true
 		}
 		j = line
 	}
 	line := j
-	j = s.gap(j)
-	end := s.run(j, pemChar)
+	j = s.Gap(j)
+	end := s.Run(j, pemChar)
 	switch {
 	case end-j >= 16:
-	case end-j < 4 || strings.IndexAny(s.buf[line:j], "\n\\") < 0: // no line of its own: a mention
+	case end-j < 4 || strings.IndexAny(s.Buf[line:j], "\n\\") < 0: // no line of its own: a mention
 		return span{}, false
-	case end < s.hi && strings.IndexByte("\r\n\\\"'-", s.at(end)) < 0:
+	case end < s.Hi && strings.IndexByte("\r\n\\\"'-", s.At(end)) < 0:
 		return span{}, false
 	}
 	s.isToken(shape.PrivateKey, i, i)
 	return span{at: i, cover: end, pem: true}, true
-}
-
-// gap is the end of what may stand between two lines of a body.
-func (s *scan) gap(j int) int {
-	n, more := shape.Gap(s.buf[min(j, s.hi):s.hi], back)
-	s.short = s.short || more
-	return j + n
 }
 
 // Parts of a PEM block behind its first line.
@@ -163,18 +156,18 @@ const (
 
 // pemBody is how many bytes from j go on with a block, and as what.
 func (s *scan) pemBody(j int) (n int, part pemPart) {
-	if k := s.gap(j); k > j {
+	if k := s.Gap(j); k > j {
 		return k - j, pemGap
 	}
-	if s.has(j, "-----END ") {
-		for k := j + len("-----END "); k < j+100 && s.at(k) != '\n' && k < s.hi; k++ {
-			if s.has(k, "-----") {
+	if s.Has(j, "-----END ") {
+		for k := j + len("-----END "); k < j+100 && s.At(k) != '\n' && k < s.Hi; k++ {
+			if s.Has(k, "-----") {
 				return k + 5 - j, pemEnd
 			}
 		}
 		return 0, pemGap
 	}
-	end := s.run(j, pemChar)
+	end := s.Run(j, pemChar)
 	switch {
 	case end-j >= 16:
 		return end - j, pemLine
@@ -182,7 +175,7 @@ func (s *scan) pemBody(j int) (n int, part pemPart) {
 		return 0, pemGap
 	}
 	// A short last line, if the block ends behind it.
-	if s.buf[end-1] == '=' || s.has(s.gap(end), "-----END ") {
+	if s.Buf[end-1] == '=' || s.Has(s.Gap(end), "-----END ") {
 		return end - j, pemLine
 	}
 	return 0, pemGap

@@ -33,7 +33,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 		return 0, s.err
 	}
 	s.scan.held = s.r.held.Load() // with what it was told meanwhile
-	s.scan.buf += string(p)
+	s.scan.Buf += string(p)
 	s.scan.advance(false)
 	s.scan.forget()
 	return len(p), s.flush()
@@ -79,11 +79,11 @@ func (s *scan) forget() {
 	if cut < 4*back {
 		return
 	}
-	s.buf = s.buf[cut:]
+	s.Buf = s.Buf[cut:]
 	s.gone += cut
 	s.pos -= cut
 	s.sent = max(0, s.sent-cut)
-	s.mark = max(0, s.mark-cut)
+	s.Mark = max(0, s.Mark-cut)
 	s.read = max(0, s.read-cut)
 	s.span.at -= cut
 	s.span.cover -= cut
