@@ -15,6 +15,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/daemon"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
+	"github.com/reeve-gate/reeve/internal/localsock"
 	"github.com/reeve-gate/reeve/internal/redact"
 	"github.com/reeve-gate/reeve/internal/wire"
 )
@@ -140,7 +141,7 @@ func cmdDaemon(env *cmdEnv, args []string) int {
 	if _, err := ready.Stat(); err != nil {
 		ready = nil
 	}
-	opt := daemon.Options{Paths: paths, Build: client.Build(version), Getenv: env.Getenv, Log: env.Stderr}
+	opt := daemon.Options{Paths: paths, Build: client.Build(version), Getenv: env.Getenv, Log: &localsock.Log{File: os.Stderr}}
 	if ready != nil {
 		opt.Ready = ready
 	}

@@ -222,6 +222,30 @@ func TestMkdirAllLeavesAnExistingDirectoryAlone(t *testing.T) {
 	}
 }
 
+// TestALockIsARegularFile: a pipe would have both wait for its other end.
+func TestALockIsARegularFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, err := range map[string]error{"pipe": syscall.Mkfifo("pipe", 0o600), "directory": os.Mkdir("directory", 0o700),
+		"to": os.WriteFile("to", nil, 0o600), "link": os.Symlink("to", "link"), "dangling": os.Symlink("none", "dangling")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "to" {
+			continue
+		}
+		if l, err := TryLock(name); err == nil {
+			t.Errorf("a %s was locked", name)
+			l.Close()
+		}
+		if held, err := Locked(name); err == nil {
+			t.Errorf("a %s is looked at as a lock, held %t", name, held)
+		}
+	}
+	if _, err := os.Lstat("none"); err == nil {
+		t.Error("a file was made at the end of a link")
+	}
+}
+
 func TestLockExcludesASecondHolderAndIsSeenWithoutTakingIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	if held, err := Locked(path); held || err != nil {

@@ -81,6 +81,9 @@ func (f *File) hydrate() (data []byte, err error) {
 		if data, err = f.recover(err); err != nil {
 			return nil, err
 		}
+		if data == nil {
+			f.settle(nil)
+		}
 	default:
 		return nil, fmt.Errorf("read %s: %w", f.Path, err)
 	}
@@ -175,8 +178,8 @@ func (f *File) restore(data []byte) error {
 }
 
 // settle brings to an end what a kill cut off: it takes temporary files away,
-// and makes the backup the same as the file. What cannot be done now is done at
-// the next write.
+// and makes the backup the same as the file, if there is one. What cannot be
+// done now is done at the next write.
 func (f *File) settle(data []byte) {
 	d, err := openFolder(filepath.Dir(f.Path))
 	if err != nil {
@@ -184,8 +187,7 @@ func (f *File) settle(data []byte) {
 	}
 	defer d.root.Close()
 	name, backup := filepath.Base(f.Path), filepath.Base(f.backup())
-	same, err := f.load(f.backup())
-	if err == nil && bytes.Equal(same, data) && len(d.orphans(name)) == 0 && len(d.orphans(backup)) == 0 {
+	if len(d.orphans(name)) == 0 && len(d.orphans(backup)) == 0 && (data == nil || f.backed(data)) {
 		return
 	}
 	l, err := TryLock(f.Path + lockEnd)
@@ -195,9 +197,15 @@ func (f *File) settle(data []byte) {
 	defer l.Close()
 	d.sweep(name, 0)
 	d.sweep(backup, 0)
-	if now, err := f.load(f.Path); err == nil && bytes.Equal(now, data) {
+	if now, err := f.load(f.Path); err == nil && data != nil && bytes.Equal(now, data) {
 		_ = WriteFile(f.backup(), data, 0o600)
 	}
+}
+
+// backed reports whether the backup has this content.
+func (f *File) backed(data []byte) bool {
+	same, err := f.load(f.backup())
+	return err == nil && bytes.Equal(same, data)
 }
 
 // Change reads the content, has a new one made of it and writes that. Where

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -311,6 +312,26 @@ func TestAKillAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 		t.Errorf("of %d temporary files of a killed writer %v are left after hours", len(left), still)
 	}
 	t.Logf("%d kills", kills)
+}
+
+func TestAKilledFirstWriteLeavesNothingBehind(t *testing.T) {
+	t.Chdir(t.TempDir())
+	kept := []string{".f.0123456789abcdef.tmp.txt", ".g.0123456789abcdef.tmp"}
+	for _, name := range append([]string{".f.0123456789abcdef.tmp", ".f.bak.0123456789abcdef.tmp"}, kept...) {
+		if err := os.WriteFile(name, []byte("half a sta"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data := mustRead(t, newFile("f")); data != nil {
+		t.Errorf("read as %q", data)
+	}
+	if left, _ := filepath.Glob(".*.tmp*"); !slices.Equal(left, kept) {
+		t.Errorf("left are %v, want %v", left, kept)
+	}
+	mustRead(t, newFile("none"))
+	if made, _ := filepath.Glob("none*"); made != nil {
+		t.Errorf("where nothing was cut off, reading made %v", made)
+	}
 }
 
 func TestTwoProcessesLoseNoWriteOfEachOther(t *testing.T) {

@@ -17,11 +17,11 @@ var ErrLocked = errors.New("held by another process")
 type Lock struct{ f *os.File }
 
 // TryLock takes the lock on path, making the file (mode 0600) where it is
-// missing; a symbolic link there is refused. It never waits: [ErrLocked] where
+// missing; what is no regular file is refused. It never waits: [ErrLocked] where
 // somebody else holds it. The file stays behind when the lock is given up;
 // removing it would let two holders in.
 func TryLock(path string) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := openLock(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
@@ -32,6 +32,27 @@ func TryLock(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
+// openLock opens the file of a lock and nothing else: not what a link leads to,
+// and no pipe, which would keep us waiting for its other end.
+func openLock(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link, not a regular file; remove it", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is a %s, not a regular file; remove it", path, kind(info.Mode()))
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // Close gives the lock up.
 func (l *Lock) Close() error { return l.f.Close() }
 
@@ -39,7 +60,7 @@ func (l *Lock) Close() error { return l.f.Close() }
 // permission to read, makes no file and takes no lock itself where the system
 // allows that.
 func Locked(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := openLock(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

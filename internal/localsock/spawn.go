@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,9 +32,9 @@ func Spawn(state string, args, pass []string, getenv func(string) string, limit 
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
-	log, err := os.OpenFile(filepath.Join(state, "daemon.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := openLog(state)
 	if err != nil {
-		return fmt.Errorf("open the daemon's log: %w", err)
+		return err
 	}
 	defer log.Close()
 	ready, tell, err := os.Pipe()

@@ -65,6 +65,9 @@ func bits(m fs.FileMode) uint32 {
 // Look goes through the places. One that is not there has no fault.
 func Look(places []Place) (faults []Fault) {
 	for _, p := range places {
+		if real, err := filepath.EvalSymlinks(p.Path); err == nil {
+			p.Path = real // a person may keep their settings elsewhere
+		}
 		info, err := os.Lstat(p.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -121,6 +121,23 @@ func TestLinksOthersFilesAndFurtherNamesAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestADirectoryThatIsElsewhereIsLookedAtThere: settings are often kept among
+// others of a person's and linked to.
+func TestADirectoryThatIsElsewhereIsLookedAtThere(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	lay(t, filepath.Join(dir, "real"), fs.ModeDir|0o700)
+	lay(t, filepath.Join(dir, "real/loose"), 0o644)
+	must(t, os.Symlink("real", filepath.Join(dir, "state")), os.Symlink("none", filepath.Join(dir, "dangling")))
+	places := []Place{{Path: filepath.Join(dir, "state")}, {Path: filepath.Join(dir, "dangling")}}
+	if got, want := told(Look(places)), dir+"/real/loose has mode 0644 and should have 0600"; got != want {
+		t.Errorf("said:\n%s\nwant:\n%s", got, want)
+	}
+	if done, left := Mend(Look(places)); len(done) != 1 || len(left) != 0 || modeOf(t, filepath.Join(dir, "real/loose")) != 0o600 {
+		t.Errorf("done %q, left %s", done, told(left))
+	}
+}
+
 func TestAPersonsOwnFilesMayBeReadAndNotWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "config")
 	lay(t, dir, fs.ModeDir|0o755)
