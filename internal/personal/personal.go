@@ -248,7 +248,7 @@ func digits(s string, i, most int, seps string) (text string, end int) {
 // card is a payment card at i: digits in groups, of an issuer's range and
 // length, whose Luhn sum holds.
 func card(s string, i int) (end int) {
-	for _, seps := range []string{"", " ", "-"} {
+	for _, seps := range []string{"", " ", "-", "."} {
 		text, end := digits(s, i, 20, seps)
 		if len(text) < 13 || len(text) > 19 || ends(s, end) == 0 || !issued(text) || !luhn(text) {
 			continue
@@ -334,7 +334,9 @@ func ssn(s string, i int) (end int) {
 	return 0
 }
 
-// fourth is a public IPv4 address at i.
+// fourth is a public IPv4 address at i, with the length of its network if it
+// has one. Versions and object identifiers of four numbers look the same; the
+// word before them says so.
 func fourth(s string, i int) (end int) {
 	for end = i; end < len(s) && end-i < 16 && (digit(s[end]) || s[end] == '.'); end++ {
 	}
@@ -342,8 +344,30 @@ func fourth(s string, i int) (end int) {
 		end--
 	}
 	addr, err := netip.ParseAddr(s[i:end])
-	if err != nil || !public(addr) || ends(s, end) == 0 && s[end] != ':' || i > 0 && (s[i-1] == 'v' || s[i-1] == 'V') || said(s, i, "version") {
+	if err != nil || !public(addr) || i > 0 && (s[i-1] == 'v' || s[i-1] == 'V') || said(s, i, "version", "ver ", "ver.", "ver:", "ver=", "release", "oid", "object identifier") {
 		return 0
+	}
+	if bits := network(s, end); bits > end {
+		return bits
+	}
+	if ends(s, end) == 0 && s[end] != ':' {
+		return 0
+	}
+	return end
+}
+
+// network is the end of the length of a network, as in /24, behind an address
+// that ends at i.
+func network(s string, i int) int {
+	if i >= len(s) || s[i] != '/' {
+		return i
+	}
+	end := i + 1
+	for end < len(s) && end-i < 3 && digit(s[end]) {
+		end++
+	}
+	if end == i+1 || ends(s, end) == 0 {
+		return i
 	}
 	return end
 }
