@@ -191,7 +191,7 @@ func open(opt Options) (*Daemon, error) {
 		return nil, err
 	}
 	d.vault = newWarden(opt.Paths, d.clean)
-	d.vault.Mask, d.masks = d.mask, &keeper.Masks{Values: d.clean.Secrets}
+	d.vault.Mask, d.masks = d.mask, &keeper.Masks{Values: d.clean.Secrets, Key: d.clean.Key()}
 	if d.trust, err = trust.Open(opt.Paths.State, d.note); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -82,7 +83,9 @@ func (b *toolbox) Check(t tool.Tool, raw []byte) error { return b.check.Check(t,
 
 // cleaner knows the secrets that a person named in the settings.
 func cleaner(c *config.Config, getenv func(string) string, log io.Writer) (*redact.Redactor, error) {
-	r := redact.New()
+	key := make([]byte, 32)
+	rand.Read(key) // never fails
+	r := redact.NewKeyed(key)
 	for _, name := range c.Redact.Secrets {
 		v := getenv(name)
 		if v == "" {

@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -102,5 +104,51 @@ func TestTheSameTokenHasTheSameMark(t *testing.T) {
 	}
 	if got := New().Text("password=" + "hunter2"); got != "password=[REDACTED]" {
 		t.Errorf("what a person chose bears digits: %s", got)
+	}
+}
+
+// TestHeldValuesAreToldApart: the same value has the same mark in whatever form
+// and wherever it stands, two values have two, and who does not have the key
+// cannot tell from a mark whether they guessed its value.
+func TestHeldValuesAreToldApart(t *testing.T) {
+	const one, two, token = "correct-horse-battery", "hunter2-hunter2", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	marks := map[string]string{}
+	for _, key := range []string{"a key", "another key", ""} {
+		var r *Redactor
+		if r = New(); key != "" {
+			r = NewKeyed([]byte(key))
+		}
+		r.AddSecrets(one, two, token)
+		m := r.Text(one)
+		marks[key] = m
+		for _, text := range []string{"a " + one + " b", "password=" + one, "curl -u me:" + one + " h", base64.StdEncoding.EncodeToString([]byte(one)), hex.EncodeToString([]byte(one)), "{\"x\":\"" + one + "\"}"} {
+			if got := r.Text(text); !strings.Contains(got, m) || r.Text(got) != got {
+				t.Errorf("key %q: %q became %q, without %s", key, text, got, m)
+			}
+			var b strings.Builder
+			w := r.Writer(&b)
+			for i := range len(text) {
+				w.Write([]byte(text[i : i+1]))
+			}
+			w.Close()
+			if b.String() != r.Text(text) {
+				t.Errorf("key %q: a stream has %q, the whole %q", key, b.String(), r.Text(text))
+			}
+		}
+		if key == "" {
+			if m != Mark || r.Text(two) != Mark {
+				t.Errorf("without a key a value became %s", m)
+			}
+			continue
+		}
+		if r.Text(two) == m || !strings.HasPrefix(m, "[REDACTED:held#") {
+			t.Errorf("%s stands for one, %s for the other", m, r.Text(two))
+		}
+		if got, want := r.Text(token), New().Text(token); got != want || !strings.Contains(want, "github-token#") {
+			t.Errorf("a held token became %s, without being held %s", got, want)
+		}
+	}
+	if marks["a key"] == marks["another key"] {
+		t.Errorf("the mark %s does not hang on the key", marks["a key"])
 	}
 }

@@ -25,14 +25,27 @@ const MinSecret = known.MinLen
 type Redactor struct {
 	mu   sync.Mutex // one AddSecret at a time
 	held atomic.Pointer[held]
+	key  []byte // of the marks of held values, nil = they have the plain one
 }
 
 // New returns a Redactor that knows names and shapes and no values yet.
 func New() *Redactor {
 	r := &Redactor{}
-	r.held.Store(newHeld(nil))
+	r.held.Store(newHeld(nil, nil))
 	return r
 }
+
+// NewKeyed is New with a key under which the marks of held values tell one from
+// another: random bytes that are kept in memory alone. Redactors of one key
+// give one value one mark.
+func NewKeyed(key []byte) *Redactor {
+	r := &Redactor{key: slices.Clone(key)}
+	r.held.Store(newHeld(nil, r.key))
+	return r
+}
+
+// Key is what NewKeyed was given, for a process that masks by itself.
+func (r *Redactor) Key() []byte { return slices.Clone(r.key) }
 
 // AddSecret adds a value to mask wherever it appears, in its raw, JSON, URL,
 // base64 and hex forms; of a value of several lines each line of eight bytes
@@ -51,7 +64,7 @@ func (r *Redactor) AddSecrets(values ...string) (refused int) {
 	have := r.Secrets()
 	all, refused := known.Join(have, values, Mark)
 	if len(all) > len(have) {
-		r.held.Store(newHeld(all))
+		r.held.Store(newHeld(all, r.key))
 	}
 	return refused
 }

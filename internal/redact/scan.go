@@ -77,6 +77,7 @@ type span struct {
 type origin struct {
 	rule string // which rule found it
 	name string // and by which name, if any
+	held string // the form in which a held value was found, "" = none was
 	kind string // of a known shape, "" = none
 	from int    // where the token begins
 	told int    // and ends, as far as it was looked at
@@ -226,7 +227,7 @@ func (s *scan) reach(i int, sp *span) {
 	for j := i + 1; j < sp.at; j++ {
 		if end, _ := s.starts(j); end > 0 {
 			sp.cover = max(sp.cover, sp.at, end)
-			sp.at, of.kind = j, ""
+			sp.at, of.kind, of.held = j, "", ""
 			s.of = of
 			return
 		}
@@ -236,8 +237,14 @@ func (s *scan) reach(i int, sp *span) {
 // identify gives a value that a name or a place led to its kind, where it
 // begins as a known token does.
 func (s *scan) identify(at int) {
-	if s.of.kind != "" || at >= s.Hi {
+	if s.of.kind != "" || s.of.held != "" || at >= s.Hi {
 		return
+	}
+	if len(s.held.key) > 0 && s.held.Start[s.Buf[at]]&sign.Known != 0 {
+		if n := s.knownAt(at); n > 0 && classOf[s.At(at+n)]&alnum == 0 {
+			s.of.held = s.Buf[at : at+n]
+			return
+		}
 	}
 	of, ok := s.of, false
 	if c := s.Buf[at]; s.held.Start[c]&sign.Token != 0 {
@@ -254,7 +261,10 @@ func (s *scan) identify(at int) {
 
 // stands is what stands for the span that was found.
 func (s *scan) stands() string {
-	if s.of.kind == "" {
+	switch {
+	case s.of.held != "" && len(s.held.key) > 0:
+		return s.held.mark(s.of.held)
+	case s.of.kind == "":
 		return Mark
 	}
 	return mark.Of(s.of.kind, s.Buf[s.of.from:s.of.told])
@@ -319,7 +329,7 @@ func (s *scan) decide(i int) (span, verdict) {
 	}
 	if kind&sign.Known != 0 {
 		if n := s.knownAt(i); n > 0 {
-			s.is(origin{rule: reason.Held})
+			s.is(origin{rule: reason.Held, held: s.Buf[i : i+n]})
 			return span{at: i, cover: i + n}, hit
 		}
 	}

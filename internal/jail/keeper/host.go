@@ -166,7 +166,7 @@ func newCrowd(s *spec, master *os.File) (*crowd, error) {
 	if err != nil {
 		return nil, err
 	}
-	clean := redact.New()
+	clean := redact.NewKeyed(s.Key)
 	if n := clean.AddSecrets(texts(s.Secrets)...); n > 0 {
 		log.Close()
 		return nil, fmt.Errorf("mask the session's log: %d of the values cannot be masked", n)

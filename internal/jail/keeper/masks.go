@@ -11,6 +11,7 @@ import (
 // for concurrent use.
 type Masks struct {
 	Values func() []string // all that are known by now, in the order in which they became so
+	Key    []byte          // under which their marks are told from one another
 
 	mu    sync.Mutex
 	links map[*Link]bool
@@ -22,6 +23,13 @@ func (m *Masks) known() []string {
 		return nil
 	}
 	return m.Values()
+}
+
+func (m *Masks) key() []byte {
+	if m == nil {
+		return nil
+	}
+	return m.Key
 }
 
 // add has a link told from now on; its keeper was told the first n values.

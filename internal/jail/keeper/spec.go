@@ -52,6 +52,7 @@ type spec struct {
 	Attach  bool     // hand a connection for a terminal to the daemon, from the very beginning on
 	Kept    bool     // it lives on without a terminal; else it ends when the last one goes without leaving
 	Secrets [][]byte // values to mask in the log
+	Key     []byte   // of their marks
 }
 
 // The words of a keeper that has noted where it is, and of the daemon that

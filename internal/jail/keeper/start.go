@@ -114,7 +114,7 @@ func (s *Starter) tell(near *localsock.Conn, pid int, digest [32]byte, plan jail
 	secrets := s.Secrets.known()
 	err := send(near, spec{
 		Proto: proto, Digest: digest, Session: s.Session, Folder: s.Folder, Socket: s.Socket, Hook: s.Hook, Control: s.Control,
-		Wall: s.Wall.Name(), Plan: plan, Argv: slices.Clone(cmd.Argv), Umask: cmd.Umask, Size: s.Size, Attach: s.Attach, Kept: s.Kept, Secrets: raw(secrets),
+		Wall: s.Wall.Name(), Plan: plan, Argv: slices.Clone(cmd.Argv), Umask: cmd.Umask, Size: s.Size, Attach: s.Attach, Kept: s.Kept, Secrets: raw(secrets), Key: s.Secrets.key(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tell the process that keeps the session what to start: %w", err)

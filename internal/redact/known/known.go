@@ -22,6 +22,7 @@ type Set struct {
 	Values []string
 	heads  [1 << 16 / 64]uint64           // set of hashes of the first headLen bytes
 	forms  map[[headLen]byte][]string     // by their first bytes, longest first
+	of     map[string]string              // the value of each form
 	shorts [headLen]map[[headLen]byte]int // proper beginnings of a head, zero padded, by their length: the length of the shortest form of each
 }
 
@@ -69,13 +70,13 @@ func Join(have, values []string, mark string) (all []string, refused int) {
 // New makes the set of the values. Forms for which mark is true, since a mark
 // would hold them, are left out.
 func New(values []string, mark func(string) bool) *Set {
-	k := &Set{Values: values, forms: map[[headLen]byte][]string{}}
+	k := &Set{Values: values, forms: map[[headLen]byte][]string{}, of: map[string]string{}}
 	for i := range k.shorts {
 		k.shorts[i] = map[[headLen]byte]int{}
 	}
 	for _, v := range values {
 		for _, f := range formsOf(v) {
-			k.add(f, mark)
+			k.add(f, v, mark)
 		}
 	}
 	for _, list := range k.forms {
@@ -84,7 +85,7 @@ func New(values []string, mark func(string) bool) *Set {
 	return k
 }
 
-func (k *Set) add(form string, mark func(string) bool) {
+func (k *Set) add(form, value string, mark func(string) bool) {
 	if len(form) < MinLen || mark(form) {
 		return
 	}
@@ -93,6 +94,7 @@ func (k *Set) add(form string, mark func(string) bool) {
 		return
 	}
 	k.forms[head] = append(k.forms[head], form)
+	k.of[form] = value
 	h := hash4(form)
 	k.heads[h/64] |= 1 << (h % 64)
 	for n := 1; n < headLen; n++ {
@@ -200,6 +202,17 @@ func (k *Set) Begins(s string) (tellsNothing int, more bool) {
 		return len(s), true
 	}
 	return 0, true
+}
+
+// Value is the value that s begins with, in the form of which [Set.At] gave
+// the length.
+func (k *Set) Value(s string) string {
+	for _, form := range k.forms[[headLen]byte([]byte(s[:headLen]))] {
+		if to, _ := match(s, form); to == len(s) {
+			return k.of[form]
+		}
+	}
+	return ""
 }
 
 // At is the length of the longest form that s begins with and that ok

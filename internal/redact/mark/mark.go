@@ -1,6 +1,7 @@
 // Package mark is what stands where a secret stood. It has one form:
 //
-//	[REDACTED]                     a name, a place or a held value said so
+//	[REDACTED]                     a name or a place said so
+//	[REDACTED:held#3f2a]           a value that Reeve holds, and which one
 //	[REDACTED:private-key]         a known shape, with its kind
 //	[REDACTED:github-token#3f2a]   and which one it was
 //
@@ -9,10 +10,13 @@
 // wherever and whenever it was masked, and a reader can tell two apart. They
 // are given only for tokens that a machine made at random: 16 bits of a hash of
 // one are of no use to who wants to guess it. What a person chose as a password
-// never gets them.
+// never gets them, and a value that Reeve holds gets others: the first 16 bits of its
+// HMAC-SHA-256 under a key that nobody else has, so that who guesses a value
+// cannot tell whether they guessed right. Without a key it has the plain mark.
 package mark
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -25,6 +29,7 @@ const (
 	head  = "[REDACTED"
 	Max   = len(head) + 1 + maxKind + 1 + digits + 1 // bytes of the longest mark
 
+	held    = "held" // the kind of a value that Reeve holds
 	maxKind = 40
 	digits  = 4
 	// least is the length under which no digits are given.
@@ -41,6 +46,16 @@ func Of(kind, token string) string {
 		return head + ":" + kind + "]"
 	}
 	return head + ":" + kind + "#" + Digits(token) + "]"
+}
+
+// Held is the mark of a value that Reeve holds, told from others under the key.
+func Held(key []byte, value string) string {
+	if len(key) == 0 {
+		return Plain
+	}
+	sum := hmac.New(sha256.New, key)
+	sum.Write([]byte(value))
+	return head + ":" + held + "#" + hex.EncodeToString(sum.Sum(nil)[:digits/2]) + "]"
 }
 
 // Digits tell one token from another.
@@ -127,4 +142,4 @@ func inHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
 // known reports whether a kind is one of ours: a text of somebody else's in
 // the same brackets is not a mark, and hides nothing.
-func known(kind string) bool { return shape.Kinds()[kind] }
+func known(kind string) bool { return kind == held || shape.Kinds()[kind] }

@@ -224,10 +224,11 @@ func UserInfo(s string) (from, to int, more, ok bool) {
 		return 0, 0, more, false
 	}
 	user, password, found := strings.Cut(s[:at], ":")
+	first, _, _ := strings.Cut(password, "@") // behind a mark, what is to the next @ was cut off by a # before
 	switch {
 	case !found && len(user) >= 16 && strings.IndexAny(user, "0123456789") >= 0 && !Placeholder(user) && !mark.In(user):
 		return 0, at, more, true
-	case !found, password == "", Placeholder(password), mark.Only(password), strings.HasPrefix(password, "%s"), strings.HasPrefix(password, "%v"):
+	case !found, password == "", Placeholder(password), mark.Only(first), strings.HasPrefix(password, "%s"), strings.HasPrefix(password, "%v"):
 		return 0, 0, more, false
 	}
 	return len(user) + 1, at, more, true
