@@ -53,6 +53,10 @@ func openLock(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// Hold takes the lock on a file that is open already, and changes nothing of it:
+// one that lies with others. It never waits.
+func Hold(f *os.File) error { return take(f) }
+
 // Close gives the lock up.
 func (l *Lock) Close() error { return l.f.Close() }
 

@@ -113,8 +113,11 @@ func (s *Sink) give(ctx context.Context) bool {
 
 // end gives the last one, where there is time.
 func (s *Sink) end(ctx context.Context) {
-	<-s.done
-	s.give(ctx)
+	select {
+	case <-s.done:
+		s.give(ctx)
+	case <-ctx.Done(): // a medium that hangs
+	}
 }
 
 // Published tells how far every publisher is.

@@ -78,3 +78,38 @@ func TestWhoCannotBeReachedHoldsUpNothingAndItsLagIsTold(t *testing.T) {
 		<-s.done
 	}
 }
+
+// hung is a medium that answers nobody, not even the end.
+type hung struct{ begun, end chan struct{} }
+
+func (h hung) Name() string { return "hung" }
+
+func (h hung) Publish(context.Context, string, func(int64) (tlog.TreeProof, error)) error {
+	close(h.begun)
+	<-h.end
+	return nil
+}
+
+func TestAMediumThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
+	h := newHouse(t)
+	p := hung{make(chan struct{}), make(chan struct{})}
+	h.n.Sinks = []*Sink{{To: p}}
+	ctx, cancel := context.WithCancel(t.Context())
+	h.n.Sinks[0].start(ctx, h.n)
+	h.call()
+	h.sign()
+	<-p.begun
+	cancel()
+	ended := make(chan struct{})
+	go func() {
+		h.n.Close(ctx) // whose time is over
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the end waits for it")
+	}
+	close(p.end)
+	<-h.n.Sinks[0].done
+}

@@ -8,11 +8,10 @@
 package publish
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,11 +20,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/reeve-gate/reeve/internal/audit/seal"
+	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/netguard"
 )
 
@@ -119,21 +120,58 @@ var _ Publisher = (*File)(nil)
 func (f *File) Name() string { return f.Path }
 
 // Publish appends a checkpoint that is not there yet. A directory that is
-// missing is not made: the medium is not there.
-func (f *File) Publish(_ context.Context, signed string, _ func(int64) (tlog.TreeProof, error)) error {
+// missing is not made: the medium is not there. Others may write to the same
+// file; what is no file of checkpoints is left alone.
+func (f *File) Publish(ctx context.Context, signed string, _ func(int64) (tlog.TreeProof, error)) error {
+	origin, _, _ := strings.Cut(signed, "\n")
 	path := f.Path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		origin, _, _ := strings.Cut(signed, "\n")
 		path = filepath.Join(path, strings.ReplaceAll(origin, "/", "-")+".checkpoints")
 	}
+	held, err := hold(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	book, err := seal.ReadBook(path)
 	if err != nil {
 		return err
 	}
-	if book.Newest() == signed {
+	had := ""
+	if own := book.Of(origin); len(own) > 0 {
+		had = own[len(own)-1]
+	}
+	switch was, now := seal.SizeOf(had), seal.SizeOf(signed); {
+	case had == signed:
 		return nil
+	case was >= now:
+		return fmt.Errorf("%s has a checkpoint of %d rows, and this is another one of %d: the record was put back to what it was before, or two machines sign as one; hold it against the file with reeve audit verify --against", path, was, now)
 	}
 	return book.Append(path, signed)
+}
+
+// hold keeps others from the file while it is read and written, where the
+// system can.
+func hold(ctx context.Context, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o600) // of a pipe nobody may hear
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, cmp.Or(err, fmt.Errorf("%s is neither a file nor a directory", path))
+	}
+	for {
+		if err := durable.Hold(f); !errors.Is(err, durable.ErrLocked) {
+			return f, nil
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("%s: %w", path, durable.ErrLocked)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // Web posts checkpoints to a server.
@@ -149,32 +187,28 @@ func (w *Web) Name() string { return w.At.Host }
 
 // Publish posts a checkpoint; any status of the kind 2xx says that it was taken.
 func (w *Web) Publish(ctx context.Context, signed string, _ func(int64) (tlog.TreeProof, error)) error {
-	status, _, _, err := post(ctx, w.client, w.At.String(), signed)
-	if err == nil && status/100 != 2 {
-		err = fmt.Errorf("the server answers %d", status)
+	resp, err := post(ctx, w.client, w.At, signed)
+	if err != nil {
+		return err
 	}
-	return err
+	resp.Body.Close() // what it says does not count, however long it is
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("the server answers %d", resp.StatusCode)
+	}
+	return nil
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
-const maxAnswer = 16 << 10
-
-func post(ctx context.Context, c *http.Client, to, body string) (status int, kind string, answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(body))
+func post(ctx context.Context, c *http.Client, to *url.URL, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), strings.NewReader(body))
 	if err != nil {
-		return 0, "", nil, err
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	resp, err := c.Do(req)
-	if err != nil {
-		return 0, "", nil, err
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err // it names the whole address, in which a token may stand
 	}
-	defer resp.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err == nil && len(answer) > maxAnswer {
-		err = errors.New("the answer is too long")
-	}
-	return resp.StatusCode, resp.Header.Get("Content-Type"), bytes.TrimSpace(answer), err
+	return resp, err
 }
 
 // size reads the answer of a witness that is at another size than we thought.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,12 +19,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/reeve-gate/reeve/internal/audit/seal"
+	"github.com/reeve-gate/reeve/internal/durable"
 	"github.com/reeve-gate/reeve/internal/netguard"
 )
 
@@ -120,6 +124,116 @@ func TestAFileElsewhereHasEachCheckpointOnce(t *testing.T) {
 	}
 }
 
+// TestTwoMachinesMayKeepTheirCheckpointsInOneFile: they write at the same time,
+// and one was cut off while it wrote.
+func TestTwoMachinesMayKeepTheirCheckpointsInOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kept")
+	logs := []*log{newLog(t), newLog(t), newLog(t)}
+	if err := os.WriteFile(path, []byte(logs[0].sign(1)[:50]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, l := range logs {
+		var signed []string
+		for range 20 {
+			s := l.sign(1)
+			signed = append(signed, s, s)
+		}
+		all.Go(func() {
+			for _, s := range signed {
+				if err := (&File{Path: path}).Publish(t.Context(), s, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	got, err := seal.ReadBook(path)
+	if err != nil || got.Torn {
+		t.Fatalf("read: torn %v, %v", got.Torn, err)
+	}
+	for i, l := range logs {
+		own := got.Of(l.signer.Name())
+		if len(own) != 20 || own[19] != l.sign(0) {
+			t.Errorf("machine %d: %d checkpoints are kept, want 20", i, len(own))
+		}
+	}
+	writes, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writes.Close()
+	if err := durable.Hold(writes); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := (&File{Path: path}).Publish(ctx, logs[0].sign(1), nil); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("while another one writes: %v", err)
+	}
+}
+
+// TestARecordThatWasPutBackIsNotPublishedOverWhatWasKept: what lies elsewhere
+// has more rows, or others.
+func TestARecordThatWasPutBackIsNotPublishedOverWhatWasKept(t *testing.T) {
+	l, path := newLog(t), filepath.Join(t.TempDir(), "kept")
+	p := &File{Path: path}
+	older, newer := l.sign(3), l.sign(2)
+	other := l.rows
+	l.rows = &seal.Range{}
+	l.tree.Begin(l.rows)
+	l.rows.Push(sha256.Sum256([]byte("another")), nil)
+	for range 4 {
+		l.rows.Push(sha256.Sum256(nil), nil)
+	}
+	fork := l.sign(0)
+	if l.rows.Size() != other.Size() || fork == newer {
+		t.Fatal("it is no fork")
+	}
+	if err := p.Publish(t.Context(), newer, nil); err != nil {
+		t.Fatal(err)
+	}
+	for what, signed := range map[string]string{"an older one": older, "another one of as many rows": fork} {
+		if err := p.Publish(t.Context(), signed, nil); err == nil || !strings.Contains(err.Error(), "verify --against") {
+			t.Errorf("%s: %v, want a refusal", what, err)
+		}
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != newer+"\n" {
+		t.Errorf("the file is now %q, %v", now, err)
+	}
+}
+
+// TestWhatIsNoFileOfCheckpointsIsLeftAlone: somebody has named the wrong path.
+func TestWhatIsNoFileOfCheckpointsIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	signed := newLog(t).sign(3)
+	for name, text := range map[string]string{
+		"a letter": "Dear all,\n\nwe meet at noon.\n", "one line": "x", "the end of one": signed[90:], "a blank line": "\n", "behind one": signed + "\nand more",
+		"much": "reeve/" + strings.Repeat("x", 1<<20),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&File{Path: path}).Publish(t.Context(), newLog(t).sign(5), nil); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want a refusal that names it", name, err)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%s: it is %q now, %v", name, now, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("%s: its mode is another one: %v, %v", name, info.Mode(), err)
+		}
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&File{Path: pipe}).Publish(t.Context(), signed, nil); err == nil {
+		t.Error("a pipe was written to")
+	}
+}
+
 // parse is what the daemon has of the settings.
 func parse(t *testing.T, text, witnessed string) Publisher {
 	t.Helper()
@@ -163,6 +277,30 @@ func TestAServerIsSentEachCheckpointAndNothingIsFollowed(t *testing.T) {
 	}
 	if err := named.Publish(t.Context(), signed, l.prove); err == nil || !strings.Contains(err.Error(), "log.example") {
 		t.Errorf("a name that leads to this machine: %v, want a refusal", err)
+	}
+}
+
+// TestWhatAServerSaysDoesNotCount: it took the checkpoint and then talks without
+// end. What it refuses is told without its address, which may hold a token.
+func TestWhatAServerSaysDoesNotCount(t *testing.T) {
+	ended := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	}))
+	signed := newLog(t).sign(3)
+	p := parse(t, s.URL+"/here?token=hush", "")
+	if err := p.Publish(t.Context(), signed, nil); err != nil {
+		t.Errorf("it was taken, and is told as %v", err)
+	}
+	<-ended
+	s.Close()
+	if err := p.Publish(t.Context(), signed, nil); err == nil || strings.Contains(err.Error(), "hush") {
+		t.Errorf("a server that is gone is told as %v", err)
 	}
 }
 

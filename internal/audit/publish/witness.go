@@ -1,12 +1,15 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -75,8 +78,20 @@ func (w *Witness) ask(ctx context.Context, signed string, older int64, prove fun
 		b.WriteString(h.String() + "\n")
 	}
 	b.WriteString("\n" + signed)
-	return post(ctx, w.client, w.At.JoinPath("add-checkpoint").String(), b.String())
+	resp, err := post(ctx, w.client, w.At.JoinPath("add-checkpoint"), b.String())
+	if err != nil {
+		return 0, "", nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(answer) > maxAnswer {
+		err = errors.New("the answer is too long")
+	}
+	return resp.StatusCode, resp.Header.Get("Content-Type"), bytes.TrimSpace(answer), err
 }
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 16 << 10
 
 // keep checks the signature and writes the checkpoint with both.
 func (w *Witness) keep(signed, lines string) error {

@@ -44,8 +44,7 @@ func ParseBook(text string) (b Book, err error) {
 	for rest := text; rest != ""; {
 		note, more, ok := cutNote(rest)
 		if !ok {
-			// A piece of one note has no whole signature with an end behind it.
-			if i := strings.Index(rest, "\n\n"+signature); i >= 0 && strings.Contains(rest[i+2:], "\n\n") {
+			if !piece(rest) {
 				return Book{}, fmt.Errorf("number %d: %w", len(b.Notes)+1, ErrCheckpoint)
 			}
 			b.Torn = true
@@ -56,6 +55,16 @@ func ParseBook(text string) (b Book, err error) {
 		rest = more
 	}
 	return b, nil
+}
+
+// piece reports whether s is what a write that was cut off leaves: the beginning
+// of a note, which has no whole signature with an end behind it, and bytes that
+// were not written yet.
+func piece(s string) bool {
+	s = strings.TrimRight(s, "\x00")
+	n := min(len(s), len(origin))
+	i := strings.Index(s, "\n\n"+signature)
+	return len(s) <= maxNote && s[:n] == origin[:n] && (i < 0 || !strings.Contains(s[i+2:], "\n\n"))
 }
 
 // cutNote takes the first note: lines, an empty line, signatures, an empty line.
@@ -85,6 +94,16 @@ func (b Book) Newest() string {
 		return ""
 	}
 	return b.Notes[len(b.Notes)-1]
+}
+
+// Of leaves the checkpoints of one installation.
+func (b Book) Of(origin string) (own []string) {
+	for _, n := range b.Notes {
+		if strings.HasPrefix(n, origin+"\n") {
+			own = append(own, n)
+		}
+	}
+	return own
 }
 
 // SizeOf is the number of rows that a signed checkpoint names; 0 where it is none.

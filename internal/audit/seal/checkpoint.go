@@ -92,12 +92,15 @@ type Signer struct {
 	Key Key
 }
 
+// origin begins the name of every installation.
+const origin = "reeve/"
+
 // NewSecret makes a key and the name of an installation. The text is for the
 // vault alone.
 func NewSecret() (secret string, err error) {
 	id := make([]byte, 16)
 	rand.Read(id) // never fails (crypto/rand)
-	secret, verifier, err := note.GenerateKey(rand.Reader, "reeve/"+hex.EncodeToString(id))
+	secret, verifier, err := note.GenerateKey(rand.Reader, origin+hex.EncodeToString(id))
 	if err != nil {
 		return "", err
 	}

@@ -275,6 +275,16 @@ func TestABookIsReadAsFarAsItWasWritten(t *testing.T) {
 			t.Errorf("a change at %d counts as a piece at the end: %d notes", at, len(got.Notes))
 		}
 	}
+	for _, junk := range []string{"x", "\n", "reev\n", "a letter\n\nto somebody", "reeve/" + strings.Repeat("x", maxNote)} {
+		if got, err := ParseBook(string(content) + junk); !errors.Is(err, ErrCheckpoint) {
+			t.Errorf("%.20q behind the last one counts as a piece of one: %+v, %v", junk, got.Torn, err)
+		}
+	}
+	for _, left := range []string{"reeve/ab\x00\x00\x00", "\x00\x00", "ree"} { // a file system after a power cut
+		if got, err := ParseBook(string(content) + left); err != nil || !got.Torn || len(got.Notes) != 4 {
+			t.Errorf("%q behind the last one: %d, torn %v, %v", left, len(got.Notes), got.Torn, err)
+		}
+	}
 	if err := b.Drop(path, 3); err != nil {
 		t.Fatal(err)
 	}
