@@ -399,6 +399,9 @@ func heldOf(s *wire.Inspected) string {
 // inspected asks what is known of one server. unasked says why it could not be
 // asked what it offers now, where it was to be; what was heard before is told.
 func inspected(d *Desk, server string, ask bool) (s *wire.Inspected, unasked error, err error) {
+	if server == "" { // which asks for all of them
+		return nil, nil, fmt.Errorf("%w: the name of a server is empty; reeve mcp ls lists them", reeve.ErrUsage)
+	}
 	c, err := d.Client()
 	if err != nil {
 		return nil, nil, err
