@@ -182,6 +182,8 @@ func TestAPlantedSecretIsNowhereUnderTheState(t *testing.T) {
 	p.none("an error", []byte(c.use("legacy__crash", `{"text":`+quote(p.line("a call that ends the server"))+`}`)))
 	c.end()
 
+	p.plantDoors(d) // every door of the socket, with what its requests hold
+
 	// What can be read of it all afterwards.
 	for _, args := range [][]string{{"audit"}, {"audit", "--json"}, {"audit", "export"}, {"audit", "export", "--format", "csv"}, {"sessions", "--json"}, {"approvals", "ls", "--json"}} {
 		p.none("reeve "+strings.Join(args, " "), []byte(d.reeve(args...)))
