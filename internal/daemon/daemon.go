@@ -204,6 +204,7 @@ func open(opt Options) (*Daemon, error) {
 	d.broker = approval.New(time.Now)
 	d.layers = layers.New(opt.Paths.Config, d.trust.Has)
 	d.disk = safepath.NewDisk(safepath.Options{Home: opt.Paths.Home, State: own(opt.Paths)})
+	d.vault.KeyAt = d.disk.Close
 	if d.wall = opt.Wall; d.wall == nil {
 		if d.wall, err = boundary.Of(d.conf, probe.Kept(opt.Paths.State, d.cacheKey, d.note)); err != nil {
 			d.log.Close()
@@ -256,7 +257,7 @@ func (d *Daemon) wire() error {
 	}
 	d.runs = &rundoor.Door{
 		Kernel: d.kernel, Host: d, Sessions: d.store, Wall: d.boundary, Launch: d.tools.launch, Now: time.Now, NewID: newID,
-		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: own(d.opt.Paths), Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
+		Ground: layout.Ground{Home: d.opt.Paths.Home, Own: d.disk.Own, Cache: cacheDir(d.opt.Paths), Quarantine: quarantineDir(d.opt.Paths),
 			Write: d.conf.Sandbox.Write, Pass: d.conf.Sandbox.PassEnv, Limits: boundary.Limits(d.conf), Profiles: profiles, Program: d.exe},
 		Runs: runsDir(d.opt.Paths), Profile: d.conf.Sandbox.Profile, Mode: mode, Hosts: layers.BadHosts,
 		Remote: remote(d.conf), Nowhere: nowhere(d.opt.Paths), Checkouts: cmp.Or(d.conf.Sandbox.Checkouts, d.opt.Paths.Work),

@@ -70,7 +70,10 @@ func newGateway(d *Daemon) (*gateway, error) {
 	p := d.opt.Paths
 	g.judge = &standing.Judge{Pins: pins.NewBook(filepath.Join(p.State, "mcp-pins")), Servers: g.book.Servers, Find: g.fleet.Server, Offer: g.fleet.Offer, Native: slices.Concat([]string{server.Start}, foreign.Names("claude"), foreign.Names("codex"))}
 	g.judge.Pins.Told = d.note
-	g.yard = &programs.Yard{Wall: d.wall, Place: jail.Place{Home: p.Home, State: own(p), Quarantine: quarantineDir(p), Env: os.Environ()}, State: p.State,
+	place := func() jail.Place {
+		return jail.Place{Home: p.Home, State: d.disk.Own(), Quarantine: quarantineDir(p), Env: os.Environ()}
+	}
+	g.yard = &programs.Yard{Wall: d.wall, Place: place, State: p.State,
 		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Mask: func(w io.Writer) io.WriteCloser { return d.clean.Writer(w) }, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil
 }

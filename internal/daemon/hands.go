@@ -12,6 +12,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/jail"
 	"github.com/reeve-gate/reeve/internal/jail/host"
 	"github.com/reeve-gate/reeve/internal/jail/plant"
+	"github.com/reeve-gate/reeve/internal/safepath"
 	"github.com/reeve-gate/reeve/internal/tool"
 )
 
@@ -20,6 +21,7 @@ import (
 type hands struct {
 	wall  jail.Wall
 	paths config.Paths
+	disk  *safepath.Disk
 	conf  *config.Config
 
 	profiles []jail.Profile // the person's own
@@ -39,7 +41,7 @@ func (h hands) Output(ctx context.Context, c tool.Call, dir string, argv, env []
 	}
 	none := jail.NetNone
 	plan, err := profile.Plan(
-		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: own(h.paths), Cache: cacheDir(h.paths), Quarantine: quarantineDir(h.paths), Env: os.Environ()},
+		jail.Place{Workspace: c.Place.Workspace, Dir: dir, Home: h.paths.Home, State: h.disk.Own(), Cache: cacheDir(h.paths), Quarantine: quarantineDir(h.paths), Env: os.Environ()},
 		jail.Options{Argv: argv, Write: slices.Concat(h.conf.Sandbox.Write, profile.Write), Net: &none, Set: env})
 	if err != nil {
 		return jail.Captured{}, err

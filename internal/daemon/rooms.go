@@ -53,7 +53,7 @@ func newToolbox(wall jail.Wall, p config.Paths, disk *safepath.Disk, c *config.C
 		return nil, err
 	}
 	b := &toolbox{launch: launch.New(wall), connect: connect.New(&netguard.Guard{Pins: pins}), take: takeover.New(), served: server.New(known), roster: roster.New(), secret: secret.New(), record: record.New()}
-	run := hands{wall, p, c, own}
+	run := hands{wall, p, disk, c, own}
 	all := []tool.Tool{b.launch, b.connect, b.take, b.roster, b.secret, b.record, shell.New(run)}
 	all = append(all, files.Tools(disk)...)
 	all = append(all, git.Tools(run)...)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +78,37 @@ func TestAnAgentNeverOpensTheVault(t *testing.T) {
 	}
 	if value, err := b.d.vault.Resolve(ref.Name{Service: "github", Key: "token"}); err != nil || string(value) != kept {
 		t.Errorf("what is kept became %q, %v", value, err)
+	}
+}
+
+// TestTheFileOfTheKeyIsClosedToAgents: wherever a person has put it, from the moment on
+// that it is made, and by a daemon that starts.
+func TestTheFileOfTheKeyIsClosedToAgents(t *testing.T) {
+	b := newBench(t, plainVector())
+	dir := t.TempDir()
+	closed := func(when, key string) {
+		t.Helper()
+		for tool, args := range map[string]map[string]any{"Read": {"file_path": key}, "Bash": {"command": "cat " + key}, "Write": {"file_path": key, "content": "x"}} {
+			if d, _ := b.event("claude", tool, args); d.Decision != "deny" || d.Rule != "own state" {
+				t.Errorf("%s, %s of %s: %+v", when, tool, key, d)
+			}
+		}
+		for what, own := range map[string][]string{"reeve run": b.d.runs.Ground.Own(), "an MCP server": b.d.gateway.yard.Place().State} {
+			if !slices.Contains(own, key) {
+				t.Errorf("%s, %s is not hidden from %s", when, key, what)
+			}
+		}
+	}
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	b.vault(wire.Vault{Do: "init", Holder: "key file", Path: one}, "")
+	closed("made", one)
+	b.vault(wire.Vault{Do: "rekey", Holder: "key file", Path: two}, "")
+	closed("moved", two)
+	again, told := newWarden(b.c.Paths, b.d.clean), []string{}
+	defer again.Close()
+	again.KeyAt = func(path string) { told = append(told, path) }
+	if err := again.Start(t.Context()); err != nil || !slices.Equal(told, []string{two}) {
+		t.Errorf("a daemon that starts closes %q, %v", told, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -19,17 +20,36 @@ const maxResolvers = 64
 // Disk answers for every workspace of a daemon: it makes a [Resolver] on
 // first use and keeps it. It is safe for concurrent use.
 type Disk struct {
-	options Options
-	repos   repo.Cache
-	closed  func() []string // places that no agent opens; made once
+	repos repo.Cache
 
-	mu        sync.Mutex // guards resolvers
+	mu        sync.Mutex // guards what follows
+	options   Options
+	closed    func() []string // places that no agent opens; made once
 	resolvers map[string]*Resolver
 }
 
 // NewDisk returns a Disk for the places in o, whose Workspace is not used.
 func NewDisk(o Options) *Disk {
 	return &Disk{options: o, resolvers: map[string]*Resolver{}, closed: sync.OnceValue(func() []string { return closedPlaces(o) })}
+}
+
+// Close makes a file or a directory part of Reeve's own state from now on.
+func (d *Disk) Close(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if slices.Contains(d.options.State, path) {
+		return
+	}
+	o := d.options
+	o.State = append(slices.Clone(o.State), path)
+	d.options, d.closed, d.resolvers = o, sync.OnceValue(func() []string { return closedPlaces(o) }), map[string]*Resolver{}
+}
+
+// Own is Reeve's own state: what the Disk was made with, and what was closed since.
+func (d *Disk) Own() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.options.State)
 }
 
 // Facts is [Resolver.Facts] for a path seen from a workspace. Where the
@@ -61,11 +81,14 @@ func (d *Disk) RepoRuns(dir string) string {
 	if err != nil {
 		return "a directory that cannot be resolved"
 	}
-	now := d.options.Now
+	d.mu.Lock()
+	o := d.options
+	d.mu.Unlock()
+	now := o.Now
 	if now == nil {
 		now = time.Now
 	}
-	return d.repos.Runs(real, d.options.Home, now())
+	return d.repos.Runs(real, o.Home, now())
 }
 
 // FoldsCase reports whether names in a workspace are the same in upper and

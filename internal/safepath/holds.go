@@ -14,7 +14,10 @@ import (
 // A21): a broad search reads the store too.
 func (d *Disk) Holds(path string) string {
 	path = filepath.Clean(path)
-	for _, place := range d.closed() {
+	d.mu.Lock()
+	closed := d.closed
+	d.mu.Unlock()
+	for _, place := range closed() {
 		if place == path || !below(place, path) {
 			continue // the place itself is known by its name
 		}

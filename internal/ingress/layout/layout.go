@@ -30,10 +30,10 @@ import (
 // Ground is what every run of one installation has in common.
 type Ground struct {
 	Home       string
-	Own        []string // Reeve's own directories, hidden inside
-	Cache      string   // below Own: what tools keep between runs
-	Quarantine string   // below Own: where what a run planted is moved
-	Write      []string // configured for every run
+	Own        func() []string // Reeve's own, hidden inside
+	Cache      string          // below Own: what tools keep between runs
+	Quarantine string          // below Own: where what a run planted is moved
+	Write      []string        // configured for every run
 	Pass       []string
 	Limits     jail.Limits
 	Profiles   []jail.Profile // the person's own
@@ -99,7 +99,7 @@ func (g *Ground) Plan(one session.Session, l Layout, env []string, hook string) 
 		opts.Set = append(opts.Set, "REEVE_HOOK_SOCK="+wire.InsideHook)
 		opts.Expose = append(opts.Expose, jail.Expose{From: hook, To: wire.InsideHook})
 	}
-	plan, err = l.Profile.Plan(jail.Place{Workspace: one.Workspace, Dir: l.Dir, Home: g.Home, State: g.Own, Cache: g.Cache, Quarantine: g.Quarantine, Env: env}, opts)
+	plan, err = l.Profile.Plan(jail.Place{Workspace: one.Workspace, Dir: l.Dir, Home: g.Home, State: g.Own(), Cache: g.Cache, Quarantine: g.Quarantine, Env: env}, opts)
 	if err != nil {
 		return jail.Plan{}, nil, fmt.Errorf("%w: %v", reeve.ErrUsage, err)
 	}

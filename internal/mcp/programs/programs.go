@@ -31,8 +31,8 @@ import (
 // required.
 type Yard struct {
 	Wall    jail.Wall
-	Place   jail.Place // without a workspace
-	State   string     // below it the servers' folders and logs
+	Place   func() jail.Place // without a workspace
+	State   string            // below it the servers' folders and logs
 	Limits  jail.Limits
 	Show    func(string) string            // masks a line, and makes it visible
 	Mask    func(io.Writer) io.WriteCloser // masks a stream
@@ -125,6 +125,7 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 	if err != nil {
 		return jail.Plan{}, nil, err
 	}
+	at := y.Place()
 	place := func(dirs []string) []string {
 		var out []string
 		for _, dir := range dirs {
@@ -132,7 +133,7 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 			case dir == "." || strings.HasPrefix(dir, "./"):
 				dir = filepath.Join(workspace, dir)
 			case strings.HasPrefix(dir, "~/"):
-				dir = filepath.Join(y.Place.Home, dir[2:])
+				dir = filepath.Join(at.Home, dir[2:])
 			}
 			out = append(out, dir)
 		}
@@ -150,7 +151,6 @@ func (y *Yard) plan(s *servers.Server, workspace string) (jail.Plan, []string, e
 	if of.Dir == "" && slices.Contains(slices.Concat(guard.Read, guard.Write), ".") {
 		of.Dir = workspace
 	}
-	at := y.Place
 	at.Workspace = workspace
 	plan, err := of.Plan(at)
 	return plan, append([]string{path}, args...), err

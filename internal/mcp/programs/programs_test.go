@@ -43,7 +43,10 @@ func TestAServerHasItsOwnFolderItsLimitsAndNothingOfThePersons(t *testing.T) {
 		}
 	}
 	wall := &paper{}
-	y := &Yard{Wall: wall, Place: jail.Place{Home: home, State: []string{state}, Quarantine: filepath.Join(state, "q"), Env: []string{"SECRET=x", "PATH=/opt"}},
+	place := func() jail.Place {
+		return jail.Place{Home: home, State: []string{state}, Quarantine: filepath.Join(state, "q"), Env: []string{"SECRET=x", "PATH=/opt"}}
+	}
+	y := &Yard{Wall: wall, Place: place,
 		State: state, Limits: jail.Limits{Memory: 1 << 30, Processes: 100}, Show: func(s string) string { return s }, Installed: func(string) (string, string, error) { return "", "", nil }}
 	digest := [32]byte{1}
 	start := func(s servers.Server, key permit.Permit) error {

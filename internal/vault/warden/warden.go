@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,13 +26,15 @@ import (
 )
 
 // Warden keeps one vault. It is safe for concurrent use. Every field but
-// Keychain and Opened is required.
+// Keychain, Opened and KeyAt is required.
 type Warden struct {
 	Options  vault.Options
 	Own      []string                           // directories that no key file stands in
 	Keychain *holder.Keychain                   // nil = the system's
 	Mask     func(values ...string) (short int) // masks values from now on; says how many are too short for it
 	Opened   func()                             // told when a person has opened or made the vault; nil = nobody
+
+	KeyAt func(path string) // told where the key stands, if that is a file; nil = nobody
 
 	mu   sync.Mutex // guards what follows
 	v    *vault.Vault
@@ -110,8 +113,21 @@ func (w *Warden) opened() (*vault.Vault, error) {
 	v, err := vault.Open(w.Options)
 	if err == nil {
 		w.v = v
+		w.keyAt()
 	}
 	return v, err
+}
+
+// keyAt tells where the key stands. What is no file is not told: who changed
+// vault.db could name a directory in it.
+func (w *Warden) keyAt() {
+	kind, note, err := w.v.Held()
+	if err != nil || kind != holder.KindKeyFile || w.KeyAt == nil {
+		return
+	}
+	if info, err := os.Lstat(string(note)); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
+		w.KeyAt(string(note))
+	}
 }
 
 // usable is the vault, unlocked, where its holder needs no person.
@@ -232,6 +248,7 @@ func (w *Warden) Init(ctx context.Context, kind, path string, passphrase []byte)
 	v, err := vault.Create(ctx, w.Options, h)
 	if err == nil {
 		w.v, w.shut = v, false
+		w.keyAt()
 		w.opening()
 	}
 	return err
@@ -334,6 +351,7 @@ func (w *Warden) Rekey(ctx context.Context, kind, path string, passphrase []byte
 	if err != nil {
 		return err
 	}
+	defer w.keyAt()
 	return v.Rekey(ctx, from, to)
 }
 
