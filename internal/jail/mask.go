@@ -85,7 +85,12 @@ func (p Profile) mask(plan *Plan, at Place, opts Options, r roots) error {
 	found = append(found, plan.Mask...)
 	reach := tree.NewReach()
 	if !plan.NoUnix {
-		sockets := visible(listening(), plan, reach)
+		// Those in Reeve's state are hidden with it. Hidden one by one, the
+		// socket of a session that ends meanwhile is gone when the wall mounts.
+		others := slices.DeleteFunc(listening(), func(path string) bool {
+			return slices.ContainsFunc(r.state, func(s string) bool { return tree.Within(s, path) })
+		})
+		sockets := visible(others, plan, reach)
 		if len(sockets) > maxSockets {
 			plan.NoUnix = true
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%d unix sockets listen on this machine: all are denied inside", len(sockets)))

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -520,6 +521,25 @@ func TestCredentialsSocketsAndReevesStateAreMaskedLast(t *testing.T) {
 		if last := plan.Mask[len(plan.Mask)-1]; last != h.state {
 			t.Errorf("%s: the last mask is %s, want Reeve's state", profile, last)
 		}
+	}
+}
+
+// TestReevesOwnSocketsAreHiddenWithItsState: the socket of a session that ends
+// while another is started would fail that one.
+func TestReevesOwnSocketsAreHiddenWithItsState(t *testing.T) {
+	h := newHouse(t)
+	h.put(t, "home/other/x")
+	own, other := filepath.Join(h.state, "s"), filepath.Join(h.home, "other", "s")
+	for _, path := range []string{own, other} {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	mask := h.plan(t, "agent", Options{}).Mask
+	if slices.Contains(mask, own) || !slices.Contains(mask, h.state) || !slices.Contains(mask, other) {
+		t.Errorf("hidden are %v, want %s and %s, and %s with the first", mask, h.state, other, own)
 	}
 }
 
