@@ -152,3 +152,42 @@ func TestHeldValuesAreToldApart(t *testing.T) {
 		t.Errorf("the mark %s does not hang on the key", marks["a key"])
 	}
 }
+
+// TestTheCorpusIsFoundInOtherTexts puts each line into texts that its author
+// did not think of: a string of JSON, in the text of another too, a diff, a
+// log, a quoted letter, a comment, a stream of bytes.
+func TestTheCorpusIsFoundInOtherTexts(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	each := func(before string) func(string) string {
+		return func(s string) string { return before + strings.ReplaceAll(s, "\n", "\n"+before) + "\n" }
+	}
+	r := New()
+	for name, in := range map[string]func(string) string{
+		"json":         func(s string) string { return `{"id":1,"msg":` + quoteJSON(s) + `,"ok":true}` },
+		"json in json": func(s string) string { return `{"body":` + quoteJSON(`{"msg":`+quoteJSON(s)+`}`) + `}` },
+		"diff":         each("+"), "deleted": each("-"), "log": each("2026-11-30T10:00:00.123Z app[123]: INFO "), "letter": each("> "), "comment": each("# "), "indent": each("\t\t"),
+		"between": func(s string) string { return "first line\n" + s + "\nlast line\n" },
+		"text of json, masked as JSON": func(s string) string {
+			return string(r.JSON([]byte(`{"lines":["a",` + quoteJSON(s) + `]}`)))
+		},
+	} {
+		found, secrets := 0, 0
+		for _, line := range corpus.Lines(rng) {
+			if line.Secret == "" {
+				continue
+			}
+			secrets++
+			if got := r.Text(in(line.Text)); corpus.Survives(line, got) {
+				t.Logf("%s: left: %s %q", name, line.Kind, got)
+			} else {
+				found++
+			}
+		}
+		t.Logf("%s: %d of %d", name, found, secrets)
+		if found*100 < secrets*95 {
+			t.Errorf("%s: %d of %d secrets were found; at least 95 of 100 are wanted", name, found, secrets)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func part(s string, i, limit int) int {
 }
 
 // Gap is how much of s may stand between two lines of a private key in armour:
-// blanks, line ends, their escapes, quotes and commas, limit bytes at most. more
+// blanks, line ends, their escapes, quotes, commas and the minus of a diff, limit bytes at most. more
 // says that s ends before that was known.
 func Gap(s string, limit int) (n int, more bool) {
 	for n < len(s) && n < limit {
@@ -76,6 +76,15 @@ func Gap(s string, limit int) (n int, more bool) {
 			}
 			n++
 		case strings.IndexByte(" \t\r\n\"',>|#", c) >= 0:
+			n++
+		case c == '-' && n > 0 && s[n-1] == '\n': // of a diff, unless the END line begins here
+			dashes := len(s[n:]) - len(strings.TrimLeft(s[n:], "-"))
+			if dashes < 6 && dashes == len(s[n:]) {
+				return n, true
+			}
+			if dashes == 5 {
+				return n, false
+			}
 			n++
 		default:
 			return n, false
