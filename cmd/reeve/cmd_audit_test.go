@@ -212,7 +212,7 @@ func TestAuditExportsEveryForm(t *testing.T) {
 
 func TestAuditVerifyNamesTheRowAndResealGoesOn(t *testing.T) {
 	env, out, errs, dir := auditEnv(t, mixedRecords()...)
-	if code := cmdAudit(env, []string{"verify"}); code != 0 || !strings.Contains(out.String(), "good: 6 rows") || !strings.Contains(out.String(), "outcome unknown: 1 calls") {
+	if code := cmdAudit(env, []string{"verify"}); code != 0 || !strings.Contains(out.String(), "good: 6 rows") || !strings.Contains(out.String(), "calls whose outcome is unknown: 1") {
 		t.Fatalf("verify: exit %d: %s", code, out)
 	}
 	sqlite3, err := exec.LookPath("sqlite3")

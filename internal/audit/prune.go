@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit/chain"
 )
@@ -27,8 +29,8 @@ func attested(ctx context.Context, c *chain.Conn, start chain.Start, signed int6
 		return nil, nil
 	}
 	b = chain.Found(0, chain.KindPrune, "rows 1 to %d are gone, and no row up to the newest checkpoint, of %d rows, says that they were pruned", start.ID, signed)
-	err = c.Query(ctx, "SELECT id FROM tool_executions WHERE tool_name = ? AND arguments = ? AND result_status = ? AND id > ? AND id <= ? LIMIT 1",
-		[]driver.Value{PruneTool, Pruned(start.ID, start.Hash), string(reeve.StatusSuccess), start.ID, signed}, func([]driver.Value) error {
+	err = c.Query(ctx, "SELECT id FROM tool_executions WHERE tool_name = ? AND tool_source = 'native' AND session_id = ? AND arguments = ? AND result_status = ? AND id > ? AND id <= ? LIMIT 1",
+		[]driver.Value{PruneTool, uuid.Nil.String(), Pruned(start.ID, start.Hash), string(reeve.StatusSuccess), start.ID, signed}, func([]driver.Value) error {
 			b = nil
 			return nil
 		})

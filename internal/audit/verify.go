@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit/chain"
@@ -29,6 +31,7 @@ type Report struct {
 	Open    []chain.Row  // the oldest intents without an outcome, at most MaxOpen: their outcome is unknown
 	OpenAll int64        // how many there are
 	Sealed  Sealed       // what is signed of it
+	Anew    bool         // it is another record than the one that the vault remembers, and says that a reseal began it
 }
 
 // Sealed tells what signed checkpoints say of a record. Where it holds, the rows
@@ -58,7 +61,7 @@ const (
 // Known knows nothing.
 type Known struct {
 	Key     string       // the verifier key, as it was written down
-	Against string       // a signed checkpoint that was kept
+	Against string       // signed checkpoints that were kept, one or a file of them
 	Memory  *seal.Memory // what the vault remembers; nil = it was not asked
 }
 
@@ -176,9 +179,7 @@ func (x *examiner) examine(ctx context.Context) (Report, error) {
 	}
 	k := chain.Checker{Conn: x.conn, Anchor: x.at, Open: map[string]int64{}}
 	if x.marks != nil {
-		if rep.Broken = x.marks.Begin(); rep.Broken != nil {
-			return rep, nil
-		}
+		x.marks.Begin()
 		k.Each = x.marks.Row
 	}
 	if !empty {
@@ -195,6 +196,8 @@ func (x *examiner) examine(ctx context.Context) (Report, error) {
 	if err == nil && rep.Broken == nil && x.marks != nil {
 		if rep.Broken = x.marks.End(); rep.Broken == nil {
 			rep.Broken, err = attested(ctx, x.conn, x.start, x.marks.Newest())
+		} else {
+			err = x.unlike(ctx, &rep)
 		}
 	}
 	if err != nil || rep.Broken != nil || empty {
@@ -204,58 +207,110 @@ func (x *examiner) examine(ctx context.Context) (Report, error) {
 	return rep, err
 }
 
+// unlike completes the report of a record whose chain holds and whose
+// checkpoints do not.
+func (x *examiner) unlike(ctx context.Context, rep *Report) (err error) {
+	if row := rep.Broken.Row; row > 0 {
+		rep.Rows = max(0, min(rep.Rows, row-1-x.start.ID))
+		if rep.Head, err = x.conn.RowAt(ctx, row-1); err != nil {
+			return err
+		}
+	}
+	if m := x.marks.Memory; m != nil && m.Size > 0 && rep.Broken.Kind != chain.KindElsewhere {
+		if rep.Anew, err = Anew(ctx, x.conn, *m); err == nil && rep.Anew {
+			rep.Broken = chain.Found(1, chain.KindReplaced, "a record stands here that says a reseal began it, and the vault remembers another, of %d signed rows", m.Size)
+			rep.Rows, rep.Head = 0, chain.Row{}
+		}
+	}
+	return err
+}
+
+// Anew reports whether the first row says that a reseal began the record, and
+// is not the first one of the record that the vault remembers.
+func Anew(ctx context.Context, c *chain.Conn, m seal.Memory) (anew bool, err error) {
+	first, err := c.RowAt(ctx, 1)
+	return first.Tool == ResealTool && first.Hash.String() != m.First, err
+}
+
 // checker is what holds the checkpoints against the rows; nil where nothing is
-// signed and nothing says that anything was.
+// signed and nothing says that anything was. What is wrong with the checkpoints
+// at first sight is told behind what is wrong with the rows.
 func (n Known) checker(f chain.Files, start chain.Start) (*seal.Checker, Sealed, error) {
+	k := &seal.Checker{Start: start, Memory: n.Memory}
 	book, err := seal.ReadBook(f.Book)
-	if err != nil {
+	if err != nil && !errors.As(err, &k.Odd) {
 		return nil, Sealed{}, err
 	}
-	text, by := n.Key, KeyGiven
-	if text == "" && n.Memory != nil {
-		text, by = n.Memory.Key, KeyVault
-	}
-	if text == "" {
-		b, err := os.ReadFile(f.Key)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, Sealed{}, err
-		}
-		text, by = string(b), KeyFile
-	}
-	out := Sealed{Count: len(book.Notes), Newest: book.Newest(), Torn: book.Torn}
+	k.Book = book
+	out := Sealed{Count: len(book.Notes), Newest: book.Newest(), Torn: book.Torn, Rows: seal.SizeOf(book.Newest())}
 	if n.Memory != nil {
 		out.Former = n.Memory.Former
 	}
-	if text == "" {
-		switch {
-		case out.Count > 0 || start.ID > 0:
-			return nil, out, chain.Found(0, chain.KindUnsealed, "%s is missing, which has the key that the checkpoints were signed with", f.Key)
-		case n.Against != "":
-			return nil, out, errors.New("the record is not signed, so that no checkpoint can be held against it")
-		}
-		return nil, out, nil
-	}
-	key, err := seal.ParseKey(text)
+	text, by, err := n.key(f)
 	if err != nil {
-		if by == KeyGiven {
+		return nil, out, err
+	}
+	switch {
+	case text != "":
+		if k.Key, err = seal.ParseKey(text); err != nil && by == KeyGiven {
 			return nil, out, fmt.Errorf("%w: --key: %w", reeve.ErrUsage, err)
 		}
-		return nil, out, chain.Found(0, chain.KindSignature, "%s: %v", f.Key, err)
+		if err != nil {
+			k.Odd = chain.Found(0, chain.KindSignature, "%s: %v", f.Key, err)
+		}
+	case out.Count > 0 || start.ID > 0:
+		k.Odd = chain.Found(0, chain.KindUnsealed, "%s is missing, which has the key that the checkpoints were signed with", f.Key)
+	case k.Odd == nil && n.Against == "":
+		return nil, out, nil
 	}
-	out.Key, out.By = key.String(), by
-	if out.Count == 0 && (n.Memory == nil || n.Memory.Size > 0) {
-		return nil, out, chain.Found(0, chain.KindUnsealed, "there is a key of this record, %s, and no checkpoint that it signed", key)
+	if k.Against, err = n.against(k.Key); err != nil {
+		return nil, out, err
 	}
-	k := &seal.Checker{Key: key, Start: start, Book: book, Memory: n.Memory, Against: n.Against}
+	out.Key, out.By = k.Key.String(), by
 	if have, _ := chain.Exists(f.Tree); have {
 		if k.Tree, err = seal.ReadTree(f.Tree); err != nil {
 			return nil, out, err
 		}
 	}
-	if out.Count > 0 {
-		out.Rows = seal.SizeOf(out.Newest)
-	}
 	return k, out, nil
+}
+
+// key is the verifier key and who vouches for it; "" = there is none.
+func (n Known) key(f chain.Files) (text string, by KeyFrom, err error) {
+	if n.Key != "" {
+		return n.Key, KeyGiven, nil
+	}
+	if n.Memory != nil {
+		return n.Memory.Key, KeyVault, nil
+	}
+	b, err := os.ReadFile(f.Key)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(b), KeyFile, err
+}
+
+// against takes the checkpoints of this key out of those that were kept
+// elsewhere: a file there may have those of several records.
+func (n Known) against(key seal.Key) ([]string, error) {
+	if n.Against == "" {
+		return nil, nil
+	}
+	if key.String() == "" {
+		return nil, errors.New("the record is not signed, so that no checkpoint can be held against it")
+	}
+	book, err := seal.ParseBook(n.Against)
+	if err == nil && len(book.Notes) == 0 { // one alone, without the empty line behind it
+		book, err = seal.ParseBook(strings.TrimRight(n.Against, "\n") + "\n\n")
+	}
+	if err != nil || len(book.Notes) == 0 {
+		return nil, fmt.Errorf("%w: --against: %w", reeve.ErrUsage, cmp.Or(err, seal.ErrCheckpoint))
+	}
+	all := book.Of(key.Name())
+	if len(all) == 0 {
+		all = book.Notes[len(book.Notes)-1:] // of another record: said as what is wrong
+	}
+	return all, nil
 }
 
 // integrity lets SQLite compare the indexes with the table: a row that only

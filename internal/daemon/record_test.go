@@ -91,11 +91,17 @@ func TestTheRecordIsPrunedByAPersonAtATerminalAlone(t *testing.T) {
 	prune := wire.Record{Do: "prune", KeepS: int64(24 * time.Hour / time.Second)}
 	if tty, err := os.Open("/dev/tty"); err == nil {
 		tty.Close()
-	} else if _, err := b.c.Record(t.Context(), prune); !errors.Is(err, reeve.ErrPresence) {
-		t.Errorf("without a terminal: %v", err)
+	} else {
+		for _, w := range []wire.Record{prune, {Do: "accept"}, {Do: "accept", DryRun: true}, {Do: "anything", DryRun: true}} {
+			if _, err := b.c.Record(t.Context(), w); !errors.Is(err, reeve.ErrPresence) {
+				t.Errorf("without a terminal, %+v: %v", w, err)
+			}
+		}
 	}
 	b.d.api.Governed.Add(os.Getpid(), false)
-	for _, w := range []wire.Record{prune, {Do: "accept"}, {Do: "checkpoint"}} {
+	dry := prune
+	dry.DryRun = true
+	for _, w := range []wire.Record{prune, dry, {Do: "accept"}, {Do: "accept", DryRun: true}, {Do: "checkpoint"}} {
 		if _, err := b.c.Record(t.Context(), w); !errors.Is(err, reeve.ErrPresence) {
 			t.Errorf("from an agent's process, %s: %v", w.Do, err)
 		}

@@ -23,6 +23,7 @@ const (
 	KindCheckpoint Kind = "checkpoint wrong"   // a signed checkpoint is of other rows, or is none
 	KindUnsealed   Kind = "checkpoint missing" // checkpoints that were signed are gone, or older ones were put back
 	KindSignature  Kind = "signature wrong"    // a checkpoint was signed by another key than the record's
+	KindElsewhere  Kind = "kept elsewhere"     // a signed checkpoint that was kept elsewhere is of other rows, or of another key
 	KindPrune      Kind = "prune not proven"   // rows are gone from the front, and nothing signed says that a person pruned them
 )
 

@@ -98,31 +98,28 @@ func (k *Checker) count(v []driver.Value) {
 }
 
 // Head is the newest row that holds; the zero Row where there is none.
-func (k *Checker) Head(ctx context.Context) (Row, error) {
-	rows, err := k.rowsAt(ctx, []int64{k.head})
-	if err != nil || len(rows) == 0 {
-		return Row{}, err
-	}
-	return rows[0], nil
-}
+func (k *Checker) Head(ctx context.Context) (Row, error) { return k.Conn.RowAt(ctx, k.head) }
 
 // OpenIntents gives the oldest intents left open, at most limit.
-func (k *Checker) OpenIntents(ctx context.Context, limit int) ([]Row, error) {
+func (k *Checker) OpenIntents(ctx context.Context, limit int) (rows []Row, err error) {
 	ids := slices.Sorted(maps.Values(k.Open))
-	return k.rowsAt(ctx, ids[:min(limit, len(ids))])
-}
-
-func (k *Checker) rowsAt(ctx context.Context, ids []int64) (rows []Row, err error) {
-	for _, id := range ids {
-		err := k.Conn.Query(ctx, "SELECT "+AllColumns+" FROM tool_executions WHERE id = ?", []driver.Value{id}, func(v []driver.Value) error {
-			rows = append(rows, Of(v))
-			return nil
-		})
+	for _, id := range ids[:min(limit, len(ids))] {
+		row, err := k.Conn.RowAt(ctx, id)
 		if err != nil {
 			return nil, err
 		}
+		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// RowAt is one row; the zero Row where there is none.
+func (c *Conn) RowAt(ctx context.Context, id int64) (row Row, err error) {
+	err = c.Query(ctx, "SELECT "+AllColumns+" FROM tool_executions WHERE id = ?", []driver.Value{id}, func(v []driver.Value) error {
+		row = Of(v)
+		return nil
+	})
+	return row, err
 }
 
 // row judges one row that should have the id want and follow the hash prev.

@@ -3,8 +3,10 @@ package notary
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit"
@@ -52,12 +54,12 @@ func TestARewrittenRecordIsNoticedWithoutTheKey(t *testing.T) {
 					t.Fatalf("nothing was noticed: %+v", rep)
 				}
 				switch {
-				case a.name == "truncate" && (want.kind == chain.KindAltered || want.row > 0 || how == "the checkpoints end before it"):
-					want = finding{36, chain.KindCut}
-				case a.name == "delete" && how == "the checkpoints end before it":
-					want = finding{40, chain.KindCut}
+				case a.name == "truncate":
+					want = finding{36, chain.KindCut, false}
+				case a.name == "delete" && want.byVault:
+					want = finding{40, chain.KindCut, true}
 				}
-				if rep.Broken.Kind != want.kind || want.row != 0 && rep.Broken.Row != want.row {
+				if rep.Broken.Kind != want.kind || rep.Broken.Row != want.row {
 					t.Errorf("noticed: %v, want row %d, %s", rep.Broken, want.row, want.kind)
 				}
 				denied(t, h, dir)
@@ -117,22 +119,23 @@ func denied(t *testing.T, h *house, dir string) {
 }
 
 type finding struct {
-	row  int64
-	kind chain.Kind
+	row     int64
+	kind    chain.Kind
+	byVault bool // no checkpoint that the rows could be held against is left
 }
 
 // forgeries are what is done to the other files, and what is then noticed of an
 // edit of row 17, which the checkpoint of 20 rows has, as a person sees it whose
 // vault is open.
 var forgeries = map[string]func(t *testing.T, dir string, from, exact int64) finding{
-	"the other files stay": func(_ *testing.T, _ string, _, exact int64) finding { return finding{exact, chain.KindAltered} },
+	"the other files stay": func(_ *testing.T, _ string, _, exact int64) finding { return finding{exact, chain.KindAltered, false} },
 	"the tree too": func(t *testing.T, dir string, _, _ int64) finding {
 		retree(t, dir)
-		return finding{11, chain.KindCheckpoint}
+		return finding{11, chain.KindCheckpoint, false}
 	},
 	"the tree is gone": func(t *testing.T, dir string, _, _ int64) finding {
 		remove(t, chain.In(dir).Tree)
-		return finding{11, chain.KindCheckpoint}
+		return finding{11, chain.KindCheckpoint, false}
 	},
 	"the checkpoints end before it": func(t *testing.T, dir string, from, _ int64) finding {
 		retree(t, dir)
@@ -145,17 +148,17 @@ var forgeries = map[string]func(t *testing.T, dir string, from, exact int64) fin
 			}
 		}
 		write(t, f.Book, strings.Join(kept, ""))
-		return finding{0, chain.KindCheckpoint} // what the vault remembers has other rows
+		return finding{11, chain.KindCheckpoint, true} // what the vault remembers has other rows
 	},
 	"the checkpoints are gone": func(t *testing.T, dir string, _, _ int64) finding {
 		retree(t, dir)
 		remove(t, chain.In(dir).Book)
-		return finding{0, chain.KindUnsealed}
+		return finding{1, chain.KindCheckpoint, true}
 	},
 	"signed with another key": func(t *testing.T, dir string, _, _ int64) finding {
 		f := chain.In(dir)
 		write(t, f.Book, forge(t, retree(t, dir))+"\n")
-		return finding{0, chain.KindSignature}
+		return finding{1, chain.KindCheckpoint, true}
 	},
 	"the last checkpoint altered": func(t *testing.T, dir string, _, _ int64) finding {
 		f := chain.In(dir)
@@ -165,12 +168,12 @@ var forgeries = map[string]func(t *testing.T, dir string, from, exact int64) fin
 		origin, _, _ := strings.Cut(book.Newest(), "\n")
 		c := seal.Checkpoint{Origin: origin, Size: rows.Size(), Root: rows.Root()}
 		write(t, f.Book, c.Text()+"\n"+sig+"\n")
-		return finding{0, chain.KindSignature}
+		return finding{1, chain.KindCheckpoint, true}
 	},
 	"the checkpoints are garbage": func(t *testing.T, dir string, _, _ int64) finding {
 		f := chain.In(dir)
 		write(t, f.Book, strings.Replace(mustRead(t, f.Book), "\n20\n", "\n2O\n", 1))
-		return finding{0, chain.KindCheckpoint}
+		return finding{17, chain.KindAltered, true} // the tree is the old one
 	},
 }
 
@@ -238,8 +241,28 @@ func TestWithoutTheVaultAGivenKeyNotices(t *testing.T) {
 	if rep := verify(t, cut, audit.Known{Key: key}); rep.Broken != nil {
 		t.Errorf("cut, with the key: %v", rep.Broken)
 	}
-	if rep := verify(t, cut, audit.Known{Key: key, Against: newest}); rep.Broken == nil || rep.Broken.Kind != chain.KindCut || rep.Broken.Row != 21 {
-		t.Errorf("cut, with a checkpoint from elsewhere: %v, want row 21 cut", rep.Broken)
+	if rep := verify(t, cut, audit.Known{Key: key, Against: newest}); rep.Broken == nil || rep.Broken.Kind != chain.KindElsewhere || rep.Broken.Row != 21 {
+		t.Errorf("cut, with a checkpoint from elsewhere: %v, want that row 21 is missing", rep.Broken)
+	}
+	// Whoever cut it, and could use the vault as well, had the record go on: a
+	// file of the publisher's has the newer ones, and then smaller ones.
+	for name, kept := range map[string]string{
+		"with a file that has gone back":   strings.Join(append(read(t, chain.In(h.dir).Book).Notes, read(t, chain.In(cut).Book).Notes[1]), "\n"),
+		"with one that two records share":  newest + "\n" + forge(t, &seal.Range{}) + "\n",
+		"with one that is torn at the end": newest + "\n" + newest[:len(newest)-20],
+	} {
+		if rep := verify(t, cut, audit.Known{Key: key, Against: kept}); rep.Broken == nil || rep.Broken.Kind != chain.KindElsewhere || rep.Broken.Row != 21 {
+			t.Errorf("cut, %s: %v, want that row 21 is missing", name, rep.Broken)
+		}
+		if rep := verify(t, h.dir, audit.Known{Key: key, Against: kept}); rep.Broken != nil {
+			t.Errorf("whole, %s: %v", name, rep.Broken)
+		}
+	}
+	if rep := verify(t, h.dir, audit.Known{Key: key, Against: forge(t, &seal.Range{})}); rep.Broken == nil || rep.Broken.Kind != chain.KindElsewhere {
+		t.Errorf("a checkpoint of another record: %v", rep.Broken)
+	}
+	if _, err := audit.Verify(t.Context(), h.dir, audit.Known{Key: key, Against: "no checkpoint"}); !errors.Is(err, reeve.ErrUsage) {
+		t.Errorf("what is no checkpoint: %v", err)
 	}
 	if rep := verify(t, cut, audit.Known{Memory: h.memory()}); rep.Broken == nil || rep.Broken.Kind != chain.KindCut {
 		t.Errorf("cut, with the vault: %v", rep.Broken)
@@ -253,13 +276,20 @@ func TestLostCheckpointsAreToldAndTheRecordGoesOn(t *testing.T) {
 		"gone":  func(f chain.Files) { remove(t, f.Book) },
 		"older": func(f chain.Files) { write(t, f.Book, read(t, f.Book).Notes[0]+"\n") },
 		"none":  func(f chain.Files) { write(t, f.Book, "nothing\n\n— of\n\n it") },
+		"one of them is not signed": func(f chain.Files) {
+			b := read(t, f.Book)
+			body, _, _ := strings.Cut(b.Notes[1], "\n\n")
+			_, sig, _ := strings.Cut(b.Notes[2], "\n\n")
+			b.Notes[1] = body + "\n\n" + sig
+			write(t, f.Book, strings.Join(b.Notes, "\n")+"\n")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := written(t)
 			h.close()
 			harm(h.log.Files())
-			if rep := h.verify(); rep.Broken == nil || rep.Broken.Row != 0 || rep.Broken.Kind != chain.KindUnsealed && rep.Broken.Kind != chain.KindCheckpoint {
-				t.Fatalf("verify: %v, want %s", rep.Broken, chain.KindUnsealed)
+			if rep := h.verify(); rep.Broken == nil || rep.Broken.Row != 0 || rep.Rows != 40 || !slices.Contains([]chain.Kind{chain.KindUnsealed, chain.KindCheckpoint, chain.KindSignature}, rep.Broken.Kind) {
+				t.Fatalf("verify: %v, %d rows; want that something is wrong with the checkpoints, and forty rows hold", rep.Broken, rep.Rows)
 			}
 			h.open()
 			h.sign()
@@ -269,6 +299,54 @@ func TestLostCheckpointsAreToldAndTheRecordGoesOn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCheckpointsThatGoWhileADaemonRunsAreToldToo: their file is not made longer
+// with nothing in it.
+func TestCheckpointsThatGoWhileADaemonRunsAreToldToo(t *testing.T) {
+	for name, harm := range map[string]func(f chain.Files){
+		"gone":    func(f chain.Files) { remove(t, f.Book) },
+		"shorter": func(f chain.Files) { write(t, f.Book, read(t, f.Book).Notes[0]+"\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := written(t)
+			harm(h.log.Files())
+			h.call()
+			if _, err := h.n.Checkpoint(t.Context()); err == nil {
+				t.Fatal("a checkpoint was put where others are missing")
+			}
+			h.sign()
+			if rep := h.good(); rep.Head.Tool != "reeve.audit.checkpoints" || rep.Sealed.Rows != rep.Rows {
+				t.Errorf("afterwards: %+v, newest row %q", rep.Sealed, rep.Head.Tool)
+			}
+		})
+	}
+}
+
+// TestAnAcceptedRecordIsNoResealAgain: its first row says that a reseal began it,
+// which is no excuse for what is done to it afterwards.
+func TestAnAcceptedRecordIsNoResealAgain(t *testing.T) {
+	h := written(t)
+	h.close()
+	sql(t, h.dir, "UPDATE tool_executions SET rule = 'x' WHERE id = 7;")
+	if _, err := audit.Reseal(t.Context(), h.dir, true, audit.Known{Memory: h.memory()}, func() time.Time { return h.now }); err != nil {
+		t.Fatal(err)
+	}
+	h.open()
+	if _, err := h.n.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		h.call()
+	}
+	h.sign()
+	h.close()
+	sql(t, h.dir, "UPDATE tool_executions SET arguments = '{}' WHERE id = 4;")
+	rechain(t, h.dir, 4)
+	if rep := h.verify(); rep.Broken == nil || rep.Anew || rep.Broken.Row != 4 || rep.Rows != 3 || rep.Head.ID != 3 {
+		t.Errorf("verify: %v, %d rows hold, anew: %v; want row 4", rep.Broken, rep.Rows, rep.Anew)
+	}
+	denied(t, h, h.dir)
 }
 
 func remove(t *testing.T, path string) {

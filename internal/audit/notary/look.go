@@ -2,7 +2,6 @@ package notary
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -121,9 +120,15 @@ func (n *Notary) readBook(first bool) (odd string) {
 	if newest == 0 {
 		return ""
 	}
-	c, err := n.key.Open(n.book.Newest())
-	if err != nil {
-		return fmt.Sprintf("the newest checkpoint in %s was not signed by the key that the vault has: %v", path, err)
+	var c seal.Checkpoint
+	for i, signed := range n.book.Notes { // verify refuses all of them for one
+		had := c.Size
+		if c, err = n.key.Open(signed); err == nil && i > 0 && c.Size <= had {
+			err = seal.ErrCheckpoint
+		}
+		if err != nil {
+			return fmt.Sprintf("the checkpoint of %d rows in %s was not signed by the key that the vault has: %v", seal.SizeOf(signed), path, err)
+		}
 	}
 	if c.Size > n.memory.Size {
 		n.memory = n.memory.Note(c)
@@ -155,7 +160,8 @@ func (n *Notary) readRows(ctx context.Context, f chain.Files) error {
 			fits = err == nil && was.Root() == rows.Root()
 		}
 	}
-	push := func(_ int64, hash chain.Hash) (err error) {
+	push := func(id int64, hash chain.Hash) (err error) {
+		n.begins(id, hash)
 		if fits {
 			err = tree.Push(rows, hash)
 		} else {
@@ -191,15 +197,11 @@ func (n *Notary) readRows(ctx context.Context, f chain.Files) error {
 // another says what a record is that the vault does not remember: one that a
 // reseal began, or a fault.
 func (n *Notary) another(ctx context.Context, c *chain.Conn, rows int64) error {
-	tool := ""
-	err := c.Query(ctx, "SELECT tool_name FROM tool_executions WHERE id = 1", nil, func(v []driver.Value) error {
-		tool, _ = v[0].(string)
-		return nil
-	})
+	anew, err := audit.Anew(ctx, c, n.memory)
 	switch {
 	case err != nil:
 		return err
-	case tool == audit.ResealTool:
+	case anew:
 		return ErrAnew
 	case rows < n.memory.Size:
 		return chain.Found(rows+1, chain.KindCut, "the record ends at row %d, and the vault remembers %d signed ones", rows, n.memory.Size)

@@ -64,6 +64,7 @@ type Notary struct {
 	start  chain.Start
 	key    seal.Key
 	memory seal.Memory
+	first  string // the hash of row 1, where that was read
 
 	told  sync.Mutex // guards state
 	state State
@@ -240,6 +241,7 @@ func (n *Notary) sign(ctx context.Context) error {
 	}
 	f := n.Log.Files()
 	if err := n.book.Append(f.Book, signed); err != nil {
+		n.forget() // what stands there now is read before the next one
 		return fmt.Errorf("keep a checkpoint: %w", err)
 	}
 	// The vault comes last: what it remembers is always in the file.
@@ -263,7 +265,10 @@ func (n *Notary) grow(ctx context.Context, head chain.Anchor) error {
 	}
 	defer s.Close()
 	first := n.rows.Size() + 1
-	last, err := feed(ctx, s.Conn, first, head.ID, func(_ int64, hash chain.Hash) error { return n.tree.Push(n.rows, hash) })
+	last, err := feed(ctx, s.Conn, first, head.ID, func(id int64, hash chain.Hash) error {
+		n.begins(id, hash)
+		return n.tree.Push(n.rows, hash)
+	})
 	if err == nil {
 		err = n.tree.Flush(n.rows)
 	}
@@ -301,14 +306,32 @@ func feed(ctx context.Context, c *chain.Conn, first, last int64, each func(int64
 // nothing.
 func (n *Notary) signer(ctx context.Context) (*seal.Signer, error) {
 	secret, err := n.Vault.Kept(ctx, keySecret)
+	if errors.Is(err, vault.ErrAbsent) || errors.Is(err, vault.ErrNone) {
+		n.forget() // another vault may come, which remembers something else
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer ref.Wipe(secret)
-	return seal.ParseSecret(string(secret))
+	s, err := seal.ParseSecret(string(secret))
+	if err == nil && s.Key.String() != n.key.String() {
+		n.forget()
+		err = errors.New("the vault has another key than the one that signed this record; it is looked at anew")
+	}
+	return s, err
+}
+
+// begins notes what the record begins with.
+func (n *Notary) begins(id int64, hash chain.Hash) {
+	if id == 1 {
+		n.first = hash.String()
+	}
 }
 
 func (n *Notary) remember(ctx context.Context, m seal.Memory) error {
+	if m.Size > 0 && m.First == "" { // of a record that was never pruned when it was first signed
+		m.First = n.first
+	}
 	b, err := m.Encode()
 	if err == nil {
 		err = n.Vault.Keep(ctx, keyMemory, b)

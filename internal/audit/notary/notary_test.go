@@ -157,8 +157,8 @@ func TestAResealedRecordIsSignedWhenAPersonAcceptsIt(t *testing.T) {
 		t.Fatalf("before a person accepts: %v, want %v", err, ErrAnew)
 	}
 	h.call()
-	if rep := h.verify(); rep.Broken == nil || rep.Broken.Kind != chain.KindUnsealed {
-		t.Errorf("before a person accepts: %v, want %s", rep.Broken, chain.KindUnsealed)
+	if rep := h.verify(); rep.Broken == nil || rep.Broken.Kind != chain.KindReplaced || !rep.Anew {
+		t.Errorf("before a person accepts: %v, want %s", rep.Broken, chain.KindReplaced)
 	}
 	if _, err := h.n.Accept(t.Context()); err != nil {
 		t.Fatal(err)

@@ -113,13 +113,20 @@ func SizeOf(signed string) int64 {
 }
 
 // Append adds a signed checkpoint to the file that b was read from, durable when
-// it returns. A piece that stands at the end is dropped.
+// it returns. A piece that stands at the end is dropped; a file that has less
+// than was read is left as it is.
 func (b *Book) Append(path, signed string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	err = f.Truncate(b.whole)
+	info, err := f.Stat()
+	if err == nil && info.Size() < b.whole {
+		err = fmt.Errorf("%s has %d bytes, and had %d of whole checkpoints", path, info.Size(), b.whole)
+	}
+	if err == nil {
+		err = f.Truncate(b.whole)
+	}
 	if err == nil {
 		_, err = f.WriteAt([]byte(signed+"\n"), b.whole)
 	}

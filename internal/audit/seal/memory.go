@@ -11,6 +11,7 @@ import (
 // files back cannot make it forget.
 type Memory struct {
 	Key    string `json:"key"`             // the verifier key
+	First  string `json:"first,omitzero"`  // the hash of the first row: a record that a reseal begins has another
 	Size   int64  `json:"size"`            // rows of the newest checkpoint
 	Root   string `json:"root"`            // its root, as the checkpoint has it
 	Former []Mark `json:"former,omitzero"` // of records that a person put aside, the oldest first
@@ -48,7 +49,7 @@ func (m Memory) Anew() Memory {
 	if m.Size > 0 {
 		m.Former = append(m.Former[max(0, len(m.Former)-maxFormer+1):len(m.Former):len(m.Former)], Mark{m.Size, m.Root})
 	}
-	m.Size, m.Root = 0, ""
+	m.Size, m.Root, m.First = 0, "", ""
 	return m
 }
 

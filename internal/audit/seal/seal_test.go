@@ -121,6 +121,13 @@ func TestTheFileOfTheTreeGoesOnWhereItWasCut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
+		want := int64(0)
+		for want < 40 && tlog.StoredHashCount(want+1)*tlog.HashSize <= cut {
+			want++
+		}
+		if r.Size() != want {
+			t.Fatalf("cut at %d: %d rows, want %d", cut, r.Size(), want)
+		}
 		for id := r.Size() + 1; id <= 40; id++ {
 			tree.Push(r, rowHash(id))
 		}

@@ -53,7 +53,7 @@ export writes every call that the filters choose, oldest first: json is one arra
 
 metrics counts the whole record in the text form of Prometheus; --out replaces FILE whole, for the textfile collector of a node. A daemon serves the same, since its start, at telemetry.metrics (reeve config explain).
 
-verify reads the whole record and says whether it is as it was written: exit code 0, or 1 and the first row that was altered, removed, inserted, moved or cut off. It lists the calls whose outcome is unknown. Then it holds the signed checkpoints against the rows, with the key that the vault confirms, or --key, which you noted; where nothing vouches for the key, or nothing is signed, it says so, and the exit code is still 0. --against compares with a checkpoint that was kept elsewhere: a file of one, or of many, of which the newest counts.
+verify reads the whole record and says whether it is as it was written: exit code 0, or 1 and the first row that was altered, removed, inserted, moved or cut off. It lists the calls whose outcome is unknown. Then it holds the signed checkpoints against the rows, with the key that the vault confirms, or --key, which you noted; where nothing vouches for the key, or nothing is signed, it says so, and the exit code is still 0. --against compares with what was kept elsewhere: a file of one checkpoint, or of many, of which all by this key count.
 
 tail shows the newest ten calls and then every row as it is written, until interrupted.
 
@@ -322,7 +322,7 @@ func (d *Desk) verify(args []string) int {
 }
 
 // verifyJSON is the report for scripts.
-func verifyJSON(rep audit.Report, why string) any {
+func verifyJSON(rep audit.Report, why doubt) any {
 	type broken struct {
 		Row  int64      `json:"row"`
 		Kind chain.Kind `json:"kind"`
@@ -346,25 +346,28 @@ func verifyJSON(rep audit.Report, why string) any {
 	return out
 }
 
-func writeReport(w io.Writer, rep audit.Report, why string) {
+func writeReport(w io.Writer, rep audit.Report, why doubt) {
 	if b := rep.Broken; b != nil {
 		at := ""
 		if b.Row != 0 {
 			at = fmt.Sprintf(" at row %d", b.Row)
 		}
-		fmt.Fprintf(w, "broken%s: %s: %s\n%d rows before it hold\n", at, b.Kind, cell.Of(b.Why, 0), rep.Rows)
-		fmt.Fprintf(w, "everything is denied until a person runs: reeve down; reeve audit reseal --keep-broken\n")
-	} else {
-		fmt.Fprintf(w, "good: %d rows, %d of them intents; the anchor stands at row %d\n", rep.Rows, rep.Intents, rep.Anchor)
-		if rep.Rows > 0 {
-			fmt.Fprintf(w, "newest: row %d of %s, hash %s\n", rep.Head.ID, rep.Head.Time.Format(time.RFC3339), rep.Head.Hash)
-		}
-		writeSealed(w, rep, why)
+		fmt.Fprintf(w, "broken%s: %s: %s\n", at, b.Kind, cell.Of(b.Why, 0))
+		fmt.Fprintf(w, "rows before it that hold: %d\n%s\n", rep.Rows, advice(rep))
+		return // what is open behind the break is not known
 	}
+	fmt.Fprintf(w, "good: %d rows, each chained to the one before\n", rep.Rows)
+	if rep.Rows > 0 {
+		fmt.Fprintf(w, "newest: row %d of %s, hash %s\n", rep.Head.ID, rep.Head.Time.Format(time.RFC3339), rep.Head.Hash)
+	}
+	if rep.Ahead > 0 {
+		fmt.Fprintf(w, "audit.head, which has the hash of the newest row a fifth of a second after it was written, stands at row %d\n", rep.Anchor)
+	}
+	writeSealed(w, rep, why)
 	if rep.OpenAll == 0 {
 		return
 	}
-	fmt.Fprintf(w, "outcome unknown: %d calls\n", rep.OpenAll)
+	fmt.Fprintf(w, "calls whose outcome is unknown: %d\n", rep.OpenAll)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rep.Open[:min(20, len(rep.Open))] {
 		fmt.Fprintf(t, "  %s\n", lineOf(row))

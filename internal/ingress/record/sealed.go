@@ -11,7 +11,7 @@ import (
 
 	"github.com/reeve-gate/reeve"
 	"github.com/reeve-gate/reeve/internal/audit"
-	"github.com/reeve-gate/reeve/internal/audit/seal"
+	"github.com/reeve-gate/reeve/internal/audit/chain"
 	"github.com/reeve-gate/reeve/internal/config"
 	"github.com/reeve-gate/reeve/internal/ingress/cell"
 	"github.com/reeve-gate/reeve/internal/ingress/cmdline"
@@ -25,33 +25,38 @@ type Keeper interface {
 
 // known gathers what is known of the record from elsewhere. why says why the
 // vault did not confirm it.
-func (d *Desk) known(key, against string) (known audit.Known, why string, err error) {
+func (d *Desk) known(key, against string) (known audit.Known, why doubt, err error) {
 	known.Key = key
 	if against != "" {
 		text, err := os.ReadFile(against)
 		if err != nil {
-			return known, "", fmt.Errorf("--against: %w", err)
+			return known, why, fmt.Errorf("--against: %w", err)
 		}
 		known.Against = string(text)
-		book, err := seal.ParseBook(known.Against + "\n") // a file of many, as a directory of audit.publish has it
-		if err == nil && len(book.Notes) > 0 {
-			known.Against = book.Newest()
-		}
 	}
 	m, err := d.Recall()
 	switch {
+	case errors.Is(err, reeve.ErrNotFound):
+		return known, doubt{why: "there is no vault to keep a key in; reeve vault init makes one"}, nil
 	case err != nil:
-		return known, unsigned(err), nil
+		return known, doubt{strings.TrimSpace(err.Error()), true}, nil
 	case m == nil:
-		return known, "the vault remembers no checkpoint", nil
+		return known, doubt{why: "the vault remembers no checkpoint; the daemon makes the first one within a minute of the next call"}, nil
 	}
 	known.Memory = m
-	return known, "", nil
+	return known, doubt{why: "the daemon makes the first checkpoint within a minute of the next call"}, nil
+}
+
+// doubt is why the vault does not confirm a record; mute says that it could not
+// be asked.
+type doubt struct {
+	why  string
+	mute bool
 }
 
 // writeSealed says what is signed, and who vouches for it.
-func writeSealed(w io.Writer, rep audit.Report, why string) {
-	s := rep.Sealed
+func writeSealed(w io.Writer, rep audit.Report, d doubt) {
+	s, why := rep.Sealed, cell.Of(d.why, 0)
 	for _, m := range s.Former {
 		fmt.Fprintf(w, "before it: the vault remembers a record of %d signed rows that was put aside\n", m.Size)
 	}
@@ -59,7 +64,12 @@ func writeSealed(w io.Writer, rep audit.Report, why string) {
 		fmt.Fprintf(w, "pruned: rows 1 to %d; a signed row tells of it\n", rep.Pruned)
 	}
 	if s.Newest == "" {
-		fmt.Fprintf(w, "not signed: %s; whoever can write to its directory could rewrite all of it\n", cell.Of(why, 0))
+		if d.mute {
+			fmt.Fprintf(w, "not signed, as far as these files tell; the vault could not be asked whether it was: %s\n", why)
+		} else {
+			fmt.Fprintf(w, "not signed: %s\n", why)
+		}
+		fmt.Fprintf(w, "  whoever can write to its directory could have rewritten all of it\n")
 		return
 	}
 	fmt.Fprintf(w, "signed: up to row %d of %d, by %s; checkpoints: %d\n", s.Rows, rep.Pruned+rep.Rows, s.Key, s.Count)
@@ -69,11 +79,29 @@ func writeSealed(w io.Writer, rep audit.Report, why string) {
 	case audit.KeyVault:
 		fmt.Fprintf(w, "the vault confirms the key and the newest checkpoint\n")
 	case audit.KeyFile:
-		fmt.Fprintf(w, "not confirmed: %s; compare the key with the one that you have noted, or say it: --key\n", cell.Of(why, 0))
+		fmt.Fprintf(w, "not confirmed: %s\n", why)
+		fmt.Fprintf(w, "  compare the key with the one that you have noted, or say it: --key KEY\n")
 	}
 	if s.Torn {
 		fmt.Fprintf(w, "a checkpoint was being written when the power went; the next one takes its place\n")
 	}
+}
+
+// advice is what to do about a record that is not what it was.
+func advice(rep audit.Report) string {
+	b := rep.Broken
+	switch {
+	case rep.Anew:
+		return "if you resealed it, run reeve audit accept; else somebody put it here: see audit.db.broken-* beside it, and a checkpoint that you keep elsewhere"
+	case b.Kind == chain.KindElsewhere:
+		return "the daemon cannot notice this, since it does not know that checkpoint; run reeve down, and keep a copy of the directory and of the checkpoint before anything else"
+	case b.Row == 0 && (b.Kind == chain.KindUnsealed || b.Kind == chain.KindSignature || b.Kind == chain.KindCheckpoint):
+		if rep.Sealed.By == audit.KeyVault {
+			return "the rows are those that the vault remembers; run reeve down: the next daemon puts such checkpoints aside, says so in a row and signs all rows anew"
+		}
+		return "the chain of the rows holds; whether they are those that were signed is known to the vault: run reeve vault unlock, and verify again"
+	}
+	return "from its next start on the daemon denies everything until a person runs: reeve down; reeve audit reseal --keep-broken"
 }
 
 // sealedJSON is the same for scripts.
@@ -86,8 +114,11 @@ type sealedJSON struct {
 	Former      int    `json:"former_records,omitempty"`
 }
 
-func sealedOf(s audit.Sealed, why string) sealedJSON {
-	out := sealedJSON{Rows: s.Rows, Checkpoints: s.Count, Key: s.Key, Why: why, Former: len(s.Former)}
+func sealedOf(s audit.Sealed, d doubt) sealedJSON {
+	out := sealedJSON{Rows: s.Rows, Checkpoints: s.Count, Key: s.Key, Why: d.why, Former: len(s.Former)}
+	if s.By == audit.KeyVault {
+		out.Why = ""
+	}
 	if s.Newest != "" && s.By != audit.KeyFile {
 		out.By = string(s.By)
 	}
@@ -181,13 +212,4 @@ func (d *Desk) accept(args []string) int {
 	}
 	fmt.Fprintf(d.Stderr, "reeve: %s: %s\n", r.Line, r.Key)
 	return reeve.ExitOK
-}
-
-// unsigned is why a record is not signed, in words for a person.
-func unsigned(err error) string {
-	text := err.Error()
-	if errors.Is(err, reeve.ErrNotFound) {
-		text = "there is no vault to keep a key in; reeve vault init makes one"
-	}
-	return strings.TrimSpace(text)
 }
