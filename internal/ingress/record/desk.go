@@ -348,12 +348,12 @@ func verifyJSON(rep audit.Report, why doubt) any {
 
 func writeReport(w io.Writer, rep audit.Report, why doubt) {
 	if b := rep.Broken; b != nil {
-		at := ""
+		at, before := "", ""
 		if b.Row != 0 {
-			at = fmt.Sprintf(" at row %d", b.Row)
+			at, before = fmt.Sprintf(" at row %d", b.Row), " before it"
 		}
 		fmt.Fprintf(w, "broken%s: %s: %s\n", at, b.Kind, cell.Of(b.Why, 0))
-		fmt.Fprintf(w, "rows before it that hold: %d\n%s\n", rep.Rows, advice(rep))
+		fmt.Fprintf(w, "rows%s that hold: %d\n%s\n", before, rep.Rows, advice(rep))
 		return // what is open behind the break is not known
 	}
 	fmt.Fprintf(w, "good: %d rows, each chained to the one before\n", rep.Rows)
