@@ -152,9 +152,11 @@ func (n *Notary) Close(ctx context.Context) {
 	if known {
 		n.Checkpoint(ctx)
 	}
-	for _, s := range n.Sinks {
-		s.end(ctx)
+	var all sync.WaitGroup
+	for _, s := range n.Sinks { // at once: the time is that of all
+		all.Go(func() { s.end(ctx) })
 	}
+	all.Wait()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forget()

@@ -2,6 +2,7 @@ package notary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -100,6 +101,9 @@ func (s *Sink) give(ctx context.Context) bool {
 	err := s.To.Publish(ctx, signed, func(older int64) (tlog.TreeProof, error) { return s.n.prove(older, seal.SizeOf(signed)) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if errors.Is(err, context.Canceled) { // the daemon ends, and tries once more
+		return false
+	}
 	if err != nil {
 		if text := err.Error(); text != s.fault {
 			s.fault = text

@@ -1,6 +1,7 @@
 package notary
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -26,8 +27,8 @@ func (p *place) Publish(ctx context.Context, signed string, prove func(int64) (t
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	if p.err != nil {
-		return p.err
+	if err := cmp.Or(ctx.Err(), p.err); err != nil {
+		return err
 	}
 	size := seal.SizeOf(signed)
 	if older := size - 2; older > 0 {
@@ -76,6 +77,42 @@ func TestWhoCannotBeReachedHoldsUpNothingAndItsLagIsTold(t *testing.T) {
 	cancel()
 	for _, s := range h.n.Sinks {
 		<-s.done
+	}
+}
+
+// TestTheLastCheckpointIsGivenAtTheEnd to whoever takes it, while others do not
+// answer.
+func TestTheLastCheckpointIsGivenAtTheEnd(t *testing.T) {
+	h := newHouse(t)
+	takes := &place{given: make(chan int64, 10)}
+	h.n.Sinks = []*Sink{{To: &place{stuck: true}}, {To: takes}}
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, s := range h.n.Sinks {
+		s.start(ctx, h.n)
+	}
+	h.call()
+	h.sign()
+	if got := <-takes.given; got != 2 {
+		t.Errorf("given %d rows, want 2", got)
+	}
+	h.call()
+	cancel()
+	for _, s := range h.n.Sinks {
+		<-s.done
+	}
+	if len(h.said) > 0 {
+		t.Errorf("the end is told as a fault: %q", h.said)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	h.n.Close(ctx)
+	select {
+	case got := <-takes.given:
+		if got != 4 {
+			t.Errorf("given %d rows at the end, want 4", got)
+		}
+	default:
+		t.Error("the last one was not given")
 	}
 }
 
