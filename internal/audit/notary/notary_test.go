@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +232,42 @@ func fill(t testing.TB, h *house, rows int) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkAppend is what signing costs those who write, 64 at once: the same
+// record with a notary and without one, taking turns, as medians.
+func BenchmarkAppend(b *testing.B) {
+	const rows = 20_000
+	rate := func(signed bool) float64 {
+		h := newHouse(b)
+		ctx, cancel := context.WithCancel(b.Context())
+		if signed {
+			h.call()
+			h.sign()
+			h.n.Start(ctx)
+		}
+		begin := time.Now()
+		fill(b, h, rows)
+		took := time.Since(begin)
+		cancel()
+		if signed {
+			h.n.Wait()
+			if n := len(h.n.book.Notes); n < 3 {
+				b.Errorf("%d checkpoints were made", n)
+			}
+		}
+		h.close()
+		return rows / took.Seconds()
+	}
+	var plain, signed, ratio []float64
+	for b.Loop() {
+		p, s := rate(false), rate(true)
+		plain, signed, ratio = append(plain, p), append(signed, s), append(ratio, 100*s/p)
+	}
+	for unit, all := range map[string][]float64{"plain-rows/s": plain, "rows/s": signed, "%-of-plain": ratio} {
+		slices.Sort(all)
+		b.ReportMetric(all[len(all)/2], unit)
 	}
 }
 
