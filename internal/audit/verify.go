@@ -112,7 +112,7 @@ func examineFiles(ctx context.Context, f chain.Files, at chain.Anchor, known Kno
 		return damage(Report{Anchor: at.ID}, err)
 	}
 	defer s.Close()
-	x := examiner{files: f, conn: s.Conn, at: at, start: start, marks: marks}
+	x := examiner{files: f, conn: s.Conn, beside: s.Beside, at: at, start: start, marks: marks}
 	rep, err := x.examine(ctx)
 	rep.Sealed = sealed
 	if rep.Broken != nil || err != nil {
@@ -151,11 +151,12 @@ func damage(rep Report, err error) (Report, error) {
 
 // examiner reads one record.
 type examiner struct {
-	files chain.Files
-	conn  *chain.Conn
-	at    chain.Anchor
-	start chain.Start
-	marks *seal.Checker // nil = nothing is signed
+	files  chain.Files
+	conn   *chain.Conn
+	beside func() (*chain.Conn, error) // one more, of its own
+	at     chain.Anchor
+	start  chain.Start
+	marks  *seal.Checker // nil = nothing is signed
 }
 
 // examine checks definitions, every row, the anchor, the checkpoints and the
@@ -177,6 +178,8 @@ func (x *examiner) examine(ctx context.Context) (Report, error) {
 	if now, err := x.files.ReadStart(); err != nil || now.ID != x.start.ID {
 		return rep, errors.Join(err, chain.ErrMoved) // it was pruned in this moment
 	}
+	intact := x.indexes(ctx)
+	defer intact.end()
 	k := chain.Checker{Conn: x.conn, Anchor: x.at, Open: map[string]int64{}}
 	if x.marks != nil {
 		x.marks.Begin()
@@ -203,7 +206,7 @@ func (x *examiner) examine(ctx context.Context) (Report, error) {
 	if err != nil || rep.Broken != nil || empty {
 		return rep, err
 	}
-	rep.Broken, err = integrity(ctx, x.conn)
+	rep.Broken, err = intact.wait()
 	return rep, err
 }
 
@@ -313,14 +316,42 @@ func (n Known) against(key seal.Key) ([]string, error) {
 	return all, nil
 }
 
-// integrity lets SQLite compare the indexes with the table: a row that only
+// looking is a look at the indexes that goes on beside that at the rows.
+type looking struct {
+	end    func() // gives it up
+	done   chan struct{}
+	broken *chain.Break
+	err    error
+}
+
+// indexes lets SQLite compare the indexes with the table: a row that only
 // the indexes have lost would be missing from every filtered list.
-func integrity(ctx context.Context, c *chain.Conn) (broken *chain.Break, err error) {
-	err = c.Query(ctx, "PRAGMA integrity_check(1)", nil, func(v []driver.Value) error {
-		if s, _ := v[0].(string); s != "ok" {
-			broken = chain.Found(0, chain.KindDamaged, "%s", s)
+func (x *examiner) indexes(ctx context.Context) *looking {
+	ctx, stop := context.WithCancel(ctx)
+	l := &looking{done: make(chan struct{})}
+	l.end = func() {
+		stop()
+		<-l.done
+	}
+	go func() {
+		defer close(l.done)
+		c, err := x.beside()
+		if err != nil {
+			l.err = err
+			return
 		}
-		return nil
-	})
-	return broken, err
+		defer c.Close()
+		l.err = c.Query(ctx, "PRAGMA integrity_check(1)", nil, func(v []driver.Value) error {
+			if s, _ := v[0].(string); s != "ok" {
+				l.broken = chain.Found(0, chain.KindDamaged, "%s", s)
+			}
+			return nil
+		})
+	}()
+	return l
+}
+
+func (l *looking) wait() (*chain.Break, error) {
+	<-l.done
+	return l.broken, l.err
 }

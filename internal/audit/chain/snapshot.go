@@ -24,6 +24,7 @@ import (
 // read there.
 type Snapshot struct {
 	*Conn
+	dsn   [2]string // what Dial was given
 	temp  string    // removed by Close; empty = nothing was copied
 	files Files     // where it was read in place and at rest; else zero
 	state FileState // of the database then
@@ -68,11 +69,7 @@ func OpenSnapshot(f Files) (*Snapshot, error) {
 			return nil, err
 		}
 		if live {
-			c, err := Dial(f.DB, "mode=ro&"+readBusy)
-			if err != nil {
-				return nil, err
-			}
-			return &Snapshot{Conn: c}, nil
+			return dialSnapshot(f.DB, "mode=ro&"+readBusy)
 		}
 		before, err := Stamp(f)
 		if err != nil {
@@ -104,11 +101,7 @@ func OpenSnapshot(f Files) (*Snapshot, error) {
 // openAtRest opens a record that nobody writes.
 func openAtRest(f Files, wal bool) (*Snapshot, error) {
 	if !wal {
-		c, err := Dial(f.DB, "mode=ro&immutable=1")
-		if err != nil {
-			return nil, err
-		}
-		return &Snapshot{Conn: c}, nil
+		return dialSnapshot(f.DB, "mode=ro&immutable=1")
 	}
 	temp, err := os.MkdirTemp("", "reeve-audit-") // mode 0700
 	if err != nil {
@@ -118,12 +111,25 @@ func openAtRest(f Files, wal bool) (*Snapshot, error) {
 	if err := errors.Join(copyOver(f.DB, copied.DB), copyOver(f.WAL, copied.WAL)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
-	c, err := Dial(copied.DB, "mode=ro")
+	s, err := dialSnapshot(copied.DB, "mode=ro")
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
-	return &Snapshot{Conn: c, temp: temp}, nil
+	s.temp = temp
+	return s, nil
 }
+
+func dialSnapshot(path, how string) (*Snapshot, error) {
+	c, err := Dial(path, how)
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{Conn: c, dsn: [2]string{path, how}}, nil
+}
+
+// Beside is one more connection to the same file, for another goroutine. Where a
+// writer is at work it may see newer rows.
+func (s *Snapshot) Beside() (*Conn, error) { return Dial(s.dsn[0], s.dsn[1]) }
 
 func copyOver(from, to string) error {
 	in, err := os.Open(from)

@@ -380,3 +380,39 @@ func read(t *testing.T, path string) seal.Book {
 	}
 	return b
 }
+
+// TestAFileOfManyCheckpointsIsHeldAgainstTheRowsWhole: rows were put back to what
+// they were before, with the vault, and grew again; what was kept elsewhere
+// has the checkpoints of the time between, and those of another machine.
+func TestAFileOfManyCheckpointsIsHeldAgainstTheRowsWhole(t *testing.T) {
+	h, other := newHouse(t), newHouse(t)
+	defer other.close()
+	other.call()
+	kept := other.sign() + "\n"
+	h.call()
+	kept += h.sign() + "\n"
+	h.close()
+	was, secrets := copied(t, h.dir), copied(t, h.safe.dir)
+	h.open()
+	h.call()
+	kept += h.sign() + "\n" + other.sign() + "\n"
+	if rep := verify(t, h.dir, audit.Known{Memory: h.memory(), Against: kept}); rep.Broken != nil {
+		t.Errorf("as it was signed: %v", rep.Broken)
+	}
+	if rep := verify(t, h.dir, audit.Known{Memory: h.memory(), Against: other.sign()}); rep.Broken == nil || rep.Broken.Kind != chain.KindElsewhere {
+		t.Errorf("against another machine's alone: %v", rep.Broken)
+	}
+	h.close()
+	back := &house{t: t, dir: was, safe: &safe{dir: secrets}, now: h.now, calls: 7}
+	back.open()
+	for range 3 {
+		back.call()
+		back.sign()
+	}
+	back.good() // nothing here can tell
+	kept += back.sign() + "\n"
+	rep := verify(t, back.dir, audit.Known{Memory: back.memory(), Against: kept})
+	if rep.Broken == nil || !strings.Contains(rep.Broken.Error(), "rows 3 to 4 are not those of the checkpoint that was kept elsewhere") {
+		t.Errorf("grown again: %v", rep.Broken)
+	}
+}

@@ -35,7 +35,8 @@ func (h *house) prune(n int) Pruning {
 // who pruned and by the next daemon.
 func TestAPrunedRecordProvesItself(t *testing.T) {
 	h := written(t)
-	first := h.sign()
+	first := h.n.book.Notes[0] // of 10 rows
+	kept := first + "\n" + h.sign() + "\n"
 	if p := h.prune(8); p != (Pruning{1, 16}) {
 		t.Fatalf("pruned %v, want rows 1 to 16", p)
 	}
@@ -69,8 +70,10 @@ func TestAPrunedRecordProvesItself(t *testing.T) {
 		t.Errorf("pruned again: %v, want nothing", p)
 	}
 	// A checkpoint of rows that are gone, kept elsewhere, is still proven.
-	if rep := verify(t, h.dir, audit.Known{Memory: h.memory(), Against: first}); rep.Broken != nil {
-		t.Errorf("against the first checkpoint: %v", rep.Broken)
+	for what, against := range map[string]string{"the first checkpoint": first, "all that was kept": kept} {
+		if rep := verify(t, h.dir, audit.Known{Memory: h.memory(), Against: against}); rep.Broken != nil {
+			t.Errorf("against %s: %v", what, rep.Broken)
+		}
 	}
 	h.close()
 	f := h.log.Files()
@@ -92,6 +95,13 @@ func TestAPrunedRecordProvesItself(t *testing.T) {
 	h.call()
 	h.sign()
 	h.good()
+	// Of what was pruned nothing is proven then; what was kept since is held against the rest.
+	if rep := verify(t, h.dir, audit.Known{Memory: h.memory(), Against: kept}); rep.Broken != nil {
+		t.Errorf("against all that was kept: %v", rep.Broken)
+	}
+	if rep := verify(t, h.dir, audit.Known{Memory: h.memory(), Against: first}); rep.Broken == nil || rep.Broken.Kind != chain.KindElsewhere {
+		t.Errorf("against the first alone: %v", rep.Broken)
+	}
 }
 
 // TestWhatIsNeverPruned: rows that are not signed, a call that is open and what

@@ -74,7 +74,10 @@ func (k *Checker) Begin() {
 	if m := k.Memory; m != nil && m.Size > 0 && m.Size >= k.Start.ID {
 		k.marks = append(k.marks, mark{m.Size, m.Root, "the checkpoint that the vault remembers", chain.KindUnsealed})
 	}
-	for _, signed := range k.Against {
+	for i, signed := range k.Against {
+		if i < len(k.Against)-1 && SizeOf(signed) < k.Start.ID && !k.Tree.whole() {
+			continue // nothing proves it any more, and the newest one has those rows too
+		}
 		k.against(signed)
 	}
 	slices.SortStableFunc(k.marks, func(a, b mark) int { return cmp.Compare(a.size, b.size) })
@@ -157,20 +160,23 @@ func (k *Checker) Row(_ int64, hash chain.Hash) {
 
 // compare holds the rows so far against the marks of this size.
 func (k *Checker) compare() {
+	held := false
 	for len(k.marks) > 0 && k.marks[0].size == k.rows.Size() {
 		m := k.marks[0]
 		k.marks = k.marks[1:]
 		root := k.rows.Root()
 		switch same := base64.StdEncoding.EncodeToString(root[:]) == m.root; {
-		case same && k.broken == nil:
-			k.good, k.since = m.size, k.since[:0]
 		case same:
+			held = true
 		case m.kind == chain.KindUnsealed:
 			k.unlike = &m
 			fallthrough
 		case k.broken == nil:
 			k.broken = k.place(m)
 		}
+	}
+	if held && k.broken == nil {
+		k.good, k.since = k.rows.Size(), k.since[:0]
 	}
 }
 

@@ -138,6 +138,16 @@ func (t *Tree) Begin(r *Range) error {
 	return t.file.Truncate(tlog.StoredHashCount(r.size) * tlog.HashSize)
 }
 
+// whole reports whether the file has the first row: one that was made anew after
+// a prune does not.
+func (t *Tree) whole() bool {
+	if t == nil {
+		return false
+	}
+	first, err := t.ReadHashes([]int64{0})
+	return err == nil && first[0] != tlog.Hash{}
+}
+
 // Range is the tree over all its rows.
 func (t *Tree) Range() (*Range, error) { return t.rangeAt(t.size) }
 

@@ -302,6 +302,9 @@ func (d *Desk) verify(args []string) int {
 	if code, ok := cmdline.Parse(f, args); !ok {
 		return code
 	}
+	if f.NArg() > 0 {
+		return d.usage("audit verify takes no argument; --against names what was kept elsewhere")
+	}
 	known, why, err := d.known(*key, *against)
 	if err != nil {
 		return max(d.Fail(err), reeve.ExitFailed)
