@@ -32,6 +32,7 @@ import (
 	"github.com/reeve-gate/reeve/internal/mcp/upstream"
 	"github.com/reeve-gate/reeve/internal/mcp/web"
 	"github.com/reeve-gate/reeve/internal/netguard"
+	"github.com/reeve-gate/reeve/internal/redact/timely"
 	"github.com/reeve-gate/reeve/internal/session"
 	"github.com/reeve-gate/reeve/internal/tool"
 	"github.com/reeve-gate/reeve/internal/tool/foreign"
@@ -74,7 +75,7 @@ func newGateway(d *Daemon) (*gateway, error) {
 		return jail.Place{Home: p.Home, State: d.disk.Own(), Quarantine: quarantineDir(p), Env: os.Environ()}
 	}
 	g.yard = &programs.Yard{Wall: d.wall, Place: place, State: p.State,
-		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Mask: func(w io.Writer) io.WriteCloser { return d.clean.Writer(w) }, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
+		Limits: boundary.Limits(d.conf), Show: cleaned{d.clean}.Show, Mask: func(w io.Writer) io.WriteCloser { return timely.Alone(d.clean.Writer(w)) }, Running: func(p jail.Process) { d.api.Governed.Add(p.PID(), true) }, Way: g.wayOut}
 	return g, nil
 }
 

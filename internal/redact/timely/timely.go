@@ -10,6 +10,7 @@
 package timely
 
 import (
+	"io"
 	"sync"
 	"time"
 
@@ -63,4 +64,28 @@ func (w *Writer) Close() error {
 		w.timer = nil
 	}
 	return w.s.Close()
+}
+
+// Alone is a Writer with a lock of its own, for a stream that one goroutine writes.
+func Alone(s *redact.Stream) io.WriteCloser {
+	a := &alone{}
+	a.w = New(s, &a.mu, nil)
+	return a
+}
+
+type alone struct {
+	mu sync.Mutex
+	w  *Writer
+}
+
+func (a *alone) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.w.Write(p)
+}
+
+func (a *alone) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.w.Close()
 }
